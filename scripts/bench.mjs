@@ -1,0 +1,12 @@
+import { bootstrap } from "./lib/bootstrap.mjs";
+import { launch } from "./lib/launch.mjs";
+import { runProgram } from "./lib/problem.mjs";
+
+await runProgram(async () => {
+  const { node, root } = await bootstrap();
+  // `npm run bench -- archives` needs no server; all else does.
+  const [first, ...rest] = process.argv.slice(2);
+  const parameters =
+    first === "archives" ? ["bench/archives.ts", ...rest] : ["bench/main.ts", ...process.argv.slice(2)];
+  return launch({ node, root, parameters });
+});

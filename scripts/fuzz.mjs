@@ -1,0 +1,19 @@
+import { delimiter, dirname, join } from "node:path";
+import { bootstrap } from "./lib/bootstrap.mjs";
+import { launch } from "./lib/launch.mjs";
+import { runProgram } from "./lib/problem.mjs";
+
+/**
+ * `npm run test:fuzz`: the long form of what every test run does briefly. COUNT (2,000) says how many hostile
+ * archives and how many mutated requests, SEEDS (one made up, and printed) from which; a failure names its
+ * seed, which finds it again.
+ */
+await runProgram(async () => {
+  const { node, root } = await bootstrap();
+  const { COUNT = "2000", SEEDS = String(Date.now() % 1_000_000), PATH = "" } = process.env;
+  console.log(`COUNT=${COUNT} SEEDS=${SEEDS}`);
+  const environment = { COUNT, SEEDS, PATH: [dirname(node), PATH].join(delimiter) };
+  const vitest = join(root, "node_modules/vitest/vitest.mjs");
+  const parameters = [vitest, "run", "--project", "unit", "sidecar/fuzz.test.ts", ...process.argv.slice(2)];
+  return launch({ node, root, parameters, environment });
+});

@@ -1,0 +1,8 @@
+import { bootstrap } from "./lib/bootstrap.mjs";
+import { launch } from "./lib/launch.mjs";
+import { runProgram } from "./lib/problem.mjs";
+
+await runProgram(async () => {
+  const { node, root } = await bootstrap();
+  return launch({ node, root, parameters: ["server/boot/reset-password.ts", ...process.argv.slice(2)] });
+});
