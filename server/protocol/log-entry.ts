@@ -1,0 +1,137 @@
+import { z } from "zod";
+
+/**
+ * What a session log holds and what viewers receive. Names that the Agent Client Protocol has are
+ * taken from it; our own are kebab-case. An entry is replaced as a whole by a newer version of
+ * itself, so every delivery may be repeated.
+ */
+const text = z.object({
+  text: z.string(),
+  /** The number of the entry whose text this one continues: text closes at 8 KB. */
+  continues: z.number().int().optional(),
+  /** A try that failed: opencode began the answer again. */
+  discarded: z.boolean().optional(),
+});
+
+const toolContent = z.discriminatedUnion("type", [
+  z.object({ type: z.literal("diff"), path: z.string(), oldText: z.string().nullable(), newText: z.string() }),
+  z.object({ type: z.literal("content"), content: z.object({ type: z.literal("text"), text: z.string() }) }),
+]);
+
+export const toolKinds = ["read", "edit", "delete", "move", "search", "execute", "think", "fetch", "other"] as const;
+export const toolStatuses = ["pending", "in_progress", "completed", "failed"] as const;
+
+const toolCall = z.object({
+  toolCallId: z.string(),
+  /** opencode's own name of the tool: bash, edit, todowrite … */
+  tool: z.string(),
+  title: z.string(),
+  kind: z.enum(toolKinds),
+  status: z.enum(toolStatuses),
+  rawInput: z.record(z.string(), z.unknown()).optional(),
+  rawOutput: z.record(z.string(), z.unknown()).optional(),
+  content: z.array(toolContent).default([]),
+  locations: z.array(z.object({ path: z.string(), line: z.number().optional() })).default([]),
+  error: z.string().optional(),
+  /** Of a finished shell command. */
+  exitCode: z.number().int().nullable().optional(),
+  startedAt: z.number().optional(),
+  endedAt: z.number().optional(),
+  discarded: z.boolean().optional(),
+});
+
+const plan = z.object({
+  entries: z.array(
+    z.object({
+      content: z.string(),
+      status: z.enum(["pending", "in_progress", "completed", "cancelled"]),
+      priority: z.enum(["high", "medium", "low"]),
+    }),
+  ),
+});
+
+const ask = z.object({
+  askId: z.string(),
+  agentRequestId: z.string(),
+  kind: z.enum(["permission", "question"]),
+  state: z.enum(["pending", "answered", "withdrawn"]),
+  /** opencode's request, as it came. */
+  request: z.record(z.string(), z.unknown()),
+  answer: z.unknown().optional(),
+});
+
+export const usageBody = z.object({
+  cost: z.number(),
+  tokens: z.object({
+    input: z.number(),
+    output: z.number(),
+    reasoning: z.number(),
+    cacheRead: z.number(),
+    cacheWrite: z.number(),
+  }),
+  providerId: z.string().nullable(),
+  modelId: z.string().nullable(),
+  milliseconds: z.number(),
+});
+
+const sandboxPhase = z.object({
+  phase: z.enum(["starting-sandbox", "starting-agent", "restarting-agent", "running", "failed"]),
+  message: z.string(),
+});
+
+export const turnOutcomes = ["finished", "stopped", "failed"] as const;
+const failure = { code: z.string().optional(), message: z.string().optional(), requestId: z.string().optional() };
+
+export const entryBodies = {
+  prompt: z.object({ text: z.string() }),
+  agent_message: text,
+  agent_thought: text,
+  tool_call: toolCall,
+  plan,
+  ask,
+  usage: usageBody,
+  "sandbox-phase": sandboxPhase,
+  "memory-note": z.object({ status: z.string(), message: z.string() }),
+  /** opencode tries again after `reason`; the entries named are marked as discarded. */
+  "parts-discard": z.object({ numbers: z.array(z.number()), attempt: z.number(), reason: z.string() }),
+  /** The turns named were taken back: the agent forgets them, and their files are as before. They stay readable. */
+  "turn-undo": z.object({ turnIds: z.array(z.string()) }),
+  /** They count again. */
+  "turn-redo": z.object({ turnIds: z.array(z.string()) }),
+  "turn-end": z.object({ outcome: z.enum(turnOutcomes), ...failure }),
+  error: z.object({ ...failure, message: z.string() }),
+} as const;
+
+export type EntryKind = keyof typeof entryBodies;
+export type EntryBody<Kind extends EntryKind = EntryKind> = z.infer<(typeof entryBodies)[Kind]>;
+export type ToolCallBody = z.infer<typeof toolCall>;
+export type ToolContent = z.infer<typeof toolContent>;
+export type TextBody = z.infer<typeof text>;
+
+export interface LogEntryOf<Kind extends EntryKind> {
+  /** Order within the session. */
+  number: number;
+  /** Raised by every durable write of any entry of the session. */
+  version: number;
+  turnId: string | null;
+  kind: Kind;
+  /** Still growing. */
+  open: boolean;
+  /** The number of the `tool_call` of a subagent that this entry belongs to. */
+  under: number | null;
+  /** ISO time of creation. */
+  at: string;
+  body: EntryBody<Kind>;
+}
+
+export type LogEntry = { [Kind in EntryKind]: LogEntryOf<Kind> }[EntryKind];
+
+/** Text that was just appended to an open `agent_message` or `agent_thought`. Not durable by itself, so without a version. */
+export interface LogDelta {
+  number: number;
+  /** Length, in UTF-16 units, of the entry's text before this delta. */
+  offset: number;
+  text: string;
+}
+
+export const mostTextPerEntry = 8 * 1024;

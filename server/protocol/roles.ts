@@ -1,0 +1,2 @@
+export const roles = ["admin", "user"] as const;
+export type Role = (typeof roles)[number];

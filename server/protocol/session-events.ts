@@ -1,0 +1,61 @@
+import type { LogDelta, LogEntry } from "./log-entry.ts";
+
+/**
+ * Server-sent events of `/api/v1/sessions/{id}/events` (one session) and `/api/v1/events?follow=a,b`
+ * (all that a browser follows; each event's data then also has `sessionId`).
+ *
+ * `event: entries` carries an SSE id: the session's version, or for the shared connection a cursor
+ * over all followed versions (`encodeCursor`). `delta`, `session`, `files` and `stopping` carry none. A
+ * viewer that comes back with an id receives, whole, every entry changed since. Text that a viewer has
+ * from deltas is not sent again while it grows: `entries` may then be empty and only raise the version.
+ */
+export type SessionEvent =
+  | { event: "entries"; data: { entries: LogEntry[]; version: number } }
+  | { event: "delta"; data: LogDelta }
+  | { event: "session"; data: SessionState }
+  /** Files of the session's directory changed: paths relative to it, or `all` when there were too many to name. */
+  | { event: "files"; data: { paths: string[]; all: boolean } }
+  /** The server is about to stop: connect again after a moment. */
+  | { event: "stopping"; data: Record<string, never> };
+
+export type FollowedEvent = SessionEvent & { data: { sessionId: string } };
+
+export interface QueuedTurn {
+  id: string;
+  /** Only a prompt can be edited or sent into a running turn. */
+  kind: "prompt" | "compact" | "undo" | "redo";
+  /** It joins the running turn as soon as that can take it. */
+  sendNow: boolean;
+  prompt: string;
+  queuedAt: string;
+}
+
+/** What the page shows beside the transcript; sent whole at the start of a stream and on every change. */
+export interface SessionState {
+  id: string;
+  title: string;
+  /** The running turn, if any. */
+  runningTurnId: string | null;
+  stopRequested: boolean;
+  queue: QueuedTurn[];
+  sandbox: { state: "none" | "provisioning" | "running" | "sleeping" | "failed" | "terminated"; cause: string | null };
+  memory: { status: "intact" | "restored" | "replayed" | "partial" | "fresh"; cause: string | null; at: string | null };
+}
+
+export type Cursor = Record<string, number>;
+
+export function encodeCursor(cursor: Cursor): string {
+  return Object.entries(cursor)
+    .map(([sessionId, version]) => `${sessionId}:${version}`)
+    .join(",");
+}
+
+/** Unknown or damaged parts are left out: such a session is then sent from its beginning. */
+export function decodeCursor(text: string | null): Cursor {
+  const cursor: Cursor = {};
+  for (const part of (text ?? "").split(",")) {
+    const [, sessionId, version] = /^([0-9a-f-]{36}):(\d{1,15})$/.exec(part) ?? [];
+    if (sessionId && version) cursor[sessionId] = Number(version);
+  }
+  return cursor;
+}

@@ -1,0 +1,111 @@
+import { z } from "zod";
+
+/** Raised when a server and an older sidecar would misunderstand each other. */
+export const sidecarProtocol = 1;
+
+/** Stands in the agent's configuration for the sidecar's loopback address, which only the sidecar knows. */
+export const sidecarOrigin = "http://sidecar.invalid";
+
+/**
+ * Handed over at start as one JSON document on standard input (never in the environment or on the
+ * command line, which the agent could read).
+ */
+export const sidecarLaunch = z.object({
+  sandboxId: z.uuid(),
+  bootId: z.uuid(),
+  /** Of the server, Ed25519, SPKI in base64. */
+  publicKey: z.string(),
+  /** 32 bytes in base64: proves the sidecar's answers. */
+  bootSecret: z.string(),
+  /** Sent to the server with model and API calls, and with egress. */
+  sandboxToken: z.string(),
+  /** Where the sidecar is reached, and where it reaches the server. */
+  door: z.discriminatedUnion("kind", [
+    z.object({ kind: z.literal("socket"), path: z.string() }),
+    z.object({ kind: z.literal("address"), host: z.string(), port: z.number().int() }),
+  ]),
+  server: z.discriminatedUnion("kind", [
+    z.object({ kind: z.literal("socket"), path: z.string() }),
+    z.object({ kind: z.literal("address"), url: z.url() }),
+  ]),
+  /** Root of the layout of DESIGN "The sidecar": `/workspace`, or a host directory under `host`. */
+  workspace: z.string(),
+  /** Programs: absolute paths as seen by the sidecar. `rg` is put on the agent's PATH. */
+  programs: z.object({ opencode: z.string(), ripgrepDirectory: z.string(), path: z.string() }),
+  /** Loopback port for the agent's model and API calls and its CONNECT proxy; the same for the sandbox's life. */
+  agentPort: z.number().int().min(1).max(65535),
+  /** The content of opencode.json. */
+  agentConfig: z.record(z.string(), z.unknown()),
+  /** Hosts that leave through the CONNECT proxy are decided by the server; false under `host`, where the network is the machine's. */
+  proxyEgress: z.boolean(),
+});
+export type SidecarLaunch = z.infer<typeof sidecarLaunch>;
+
+export const agentStates = ["waiting", "starting", "running", "restarting", "failed"] as const;
+
+/** `GET /health`: needs no signature; with a nonce header the answer is proved. */
+export const sidecarHealth = z.object({
+  protocol: z.number().int(),
+  sandboxId: z.string(),
+  bootId: z.string(),
+  /** Closed until history was restored or explicitly skipped; opencode does not run before (invariant 6). */
+  gate: z.enum(["closed", "open"]),
+  agent: z.object({
+    state: z.enum(agentStates),
+    /** Raised at each start of opencode in this boot. */
+    life: z.number().int(),
+    version: z.string().nullable(),
+    cause: z.string().nullable(),
+  }),
+  lastEvent: z.number().int(),
+});
+export type SidecarHealth = z.infer<typeof sidecarHealth>;
+
+/**
+ * `GET /agent-events?after=n`: server-sent events whose id is their number, beginning with `hello`,
+ * then everything numbered after n. Numbers begin at 1 in each boot and never skip. Where the buffer
+ * no longer holds what follows n, a `gap` says what was lost; deltas of parts that were open then
+ * cannot be placed and wait for the cumulative part. A comment every 10 s keeps the connection.
+ */
+export const numberedEvent = z.discriminatedUnion("type", [
+  z.object({ type: z.literal("hello"), oldest: z.number().int(), last: z.number().int(), bootId: z.string() }),
+  z.object({ type: z.literal("gap"), from: z.number().int(), to: z.number().int() }),
+  /** opencode's own event, as it came from /global/event, without `sync` duplicates and heartbeats. */
+  z.object({
+    type: z.literal("agent"),
+    number: z.number().int(),
+    directory: z.string().nullable(),
+    payload: z.object({ id: z.string().optional(), type: z.string(), properties: z.record(z.string(), z.unknown()) }),
+  }),
+  /** What the sidecar saw of opencode's life and of its own reading of the events. */
+  z.object({
+    type: z.literal("life"),
+    number: z.number().int(),
+    life: z.number().int(),
+    what: z.enum(["started", "exited", "events-connected", "events-lost"]),
+    cause: z.string().nullable(),
+  }),
+]);
+export type NumberedEvent = z.infer<typeof numberedEvent>;
+
+/** Paths below are relative to the workspace root, e.g. `sessions/<id>/outputs/index.html`. */
+export const fileEntry = z.object({
+  name: z.string(),
+  path: z.string(),
+  kind: z.enum(["file", "directory", "link", "other"]),
+  size: z.number(),
+  modifiedAt: z.number(),
+});
+export type FileEntry = z.infer<typeof fileEntry>;
+
+export const fileList = z.object({ entries: z.array(fileEntry), truncated: z.boolean() });
+
+/** `GET /files/watch?path=`: server-sent; `changed` names paths, at most 200, else `all`. */
+export const filesChanged = z.object({ paths: z.array(z.string()), all: z.boolean() });
+
+export const agentLog = z.object({
+  lines: z.array(z.object({ number: z.number(), at: z.number(), stream: z.string(), text: z.string() })),
+});
+
+/** Every refusal of the sidecar. */
+export const sidecarProblem = z.object({ error: z.object({ kind: z.string(), message: z.string() }) });

@@ -1,0 +1,32 @@
+import { z } from "zod";
+
+/** One snapshot of a session's workspace, as its person sees it. */
+export const snapshot = z.object({
+  id: z.string(),
+  state: z.enum(["writing", "verified", "failed"]),
+  createdAt: z.string(),
+  /** Packed; null until it is verified. */
+  bytes: z.number().nullable(),
+  /** Null until it is verified. */
+  contents: z.object({ entries: z.number(), bytes: z.number(), leftOut: z.number(), changed: z.number() }).nullable(),
+  /** Why it failed. */
+  cause: z.string().nullable(),
+  /** It will be in the workspace when that is opened next. */
+  restoreRequested: z.boolean(),
+});
+export type Snapshot = z.infer<typeof snapshot>;
+
+/** `GET /api/v1/sessions/{id}/snapshots`: newest first. */
+export const snapshotList = z.object({ snapshots: z.array(snapshot) });
+
+/** `POST /api/v1/sessions/{id}/snapshots`. */
+export const snapshotTaken = z.object({
+  /** `empty`: there is nothing to keep; `unchanged`: the newest one still holds. */
+  outcome: z.enum(["verified", "empty", "unchanged"]),
+  snapshotId: z.string().nullable(),
+});
+export type SnapshotTaken = z.infer<typeof snapshotTaken>;
+
+/** `POST /api/v1/sessions/{id}/snapshots/{id}/restore`. */
+export const snapshotRestored = z.object({ outcome: z.enum(["restored", "at-next-wake"]) });
+export type SnapshotRestored = z.infer<typeof snapshotRestored>;
