@@ -1,0 +1,89 @@
+import { readFileSync } from "node:fs";
+import { drizzle } from "drizzle-orm/postgres-js";
+import { migrate } from "drizzle-orm/postgres-js/migrator";
+import postgres from "postgres";
+import { grantToApplicationRole } from "./application-role.ts";
+import { DatabaseProblem, describeConnectionProblem } from "./database-problem.ts";
+
+const migrationsFolder = new URL("./migrations", import.meta.url).pathname;
+const migrationLock = 7_263_185_511;
+const oldestMajor = 15;
+
+export interface PrepareDatabaseInput {
+  ownerUrl: string;
+  /** The application role's own address, where one was configured. */
+  applicationUrl: string | null;
+  /** Password for the application role where this function makes it. */
+  applicationPassword: string;
+  /** Derived from the master key; a database belongs to the key that first claimed it. */
+  masterKeyCheck: string;
+}
+
+/**
+ * Migrates as the owner and makes sure of the application role. Any number of replicas may call
+ * it at once: an advisory lock lets one work and the others find nothing to do.
+ */
+export async function prepareDatabase(input: PrepareDatabaseInput): Promise<{ applicationUrl: string }> {
+  const owner = postgres(input.ownerUrl, { max: 1, connect_timeout: 10, onnotice: () => {} });
+  try {
+    await requireUsableServer(owner, input.ownerUrl);
+    await owner`select pg_advisory_lock(${migrationLock})`;
+    await refuseNewerVersion(owner);
+    await migrate(drizzle(owner), { migrationsFolder });
+    // Before the role: a server with a wrong key must not change the password the others use.
+    await requireSameMasterKey(owner, input.masterKeyCheck);
+    const applicationUrl = await grantToApplicationRole(owner, input);
+    await requireConnection(applicationUrl, input.applicationUrl ? "DATABASE_APP_URL" : "DATABASE_URL");
+    return { applicationUrl };
+  } finally {
+    await owner.end({ timeout: 5 });
+  }
+}
+
+async function requireUsableServer(owner: postgres.Sql, url: string): Promise<void> {
+  let version: number;
+  try {
+    const [row] = await owner<{ version: string }[]>`select current_setting('server_version_num') as version`;
+    version = Math.floor(Number(row?.version) / 10_000);
+  } catch (error) {
+    throw describeConnectionProblem(error, url, "DATABASE_URL");
+  }
+  if (version < oldestMajor) {
+    throw new DatabaseProblem(`Postgres ${version} is too old: Dormouse needs ${oldestMajor} or newer.`);
+  }
+}
+
+async function refuseNewerVersion(owner: postgres.Sql): Promise<void> {
+  const journal = JSON.parse(readFileSync(`${migrationsFolder}/meta/_journal.json`, "utf8")) as {
+    entries: { when: number }[];
+  };
+  const known = Math.max(...journal.entries.map((entry) => entry.when));
+  const [table] = await owner`select to_regclass('drizzle.__drizzle_migrations') as name`;
+  if (!table?.name) return;
+  const [row] = await owner<
+    { newest: string | null }[]
+  >`select max(created_at) as newest from drizzle.__drizzle_migrations`;
+  if (Number(row?.newest ?? 0) <= known) return;
+  throw new DatabaseProblem(
+    "This database was written by a newer version of Dormouse. Start that version, or restore a backup made before the upgrade. Nothing was changed.",
+  );
+}
+
+async function requireSameMasterKey(owner: postgres.Sql, check: string): Promise<void> {
+  const [row] = await owner<{ same: boolean }[]>`select claim_installation(${check}) as same`;
+  if (row?.same) return;
+  throw new DatabaseProblem(
+    "The master key is not the one this database was made with, so its secrets cannot be read. Give the right one in DORMOUSE_MASTER_KEY, or the DORMOUSE_HOME whose master-key file holds it.",
+  );
+}
+
+async function requireConnection(url: string, variable: string): Promise<void> {
+  const client = postgres(url, { max: 1, connect_timeout: 10, onnotice: () => {} });
+  try {
+    await client`select 1`;
+  } catch (error) {
+    throw describeConnectionProblem(error, url, variable);
+  } finally {
+    await client.end({ timeout: 5 });
+  }
+}

@@ -1,0 +1,124 @@
+import { sql } from "drizzle-orm";
+import { bigint, index, integer, jsonb, pgTable, text, unique, uniqueIndex, uuid } from "drizzle-orm/pg-core";
+import { at, createdAt, id, ownRowsOrAdmin, updatedAt } from "./columns.ts";
+import { tenants, users } from "./people.ts";
+
+const states = ["provisioning", "running", "sleeping", "failed", "terminated"] as const;
+
+export const sandboxes = pgTable(
+  "sandboxes",
+  {
+    id: id(),
+    tenantId: uuid("tenant_id")
+      .notNull()
+      .references(() => tenants.id, { onDelete: "cascade" }),
+    userId: uuid("user_id")
+      .notNull()
+      .references(() => users.id, { onDelete: "cascade" }),
+    backend: text("backend", { enum: ["local", "docker", "kubernetes"] }).notNull(),
+    isolation: text("isolation").notNull(),
+    /** Set for the sandbox of a `private` session. */
+    privateSessionId: uuid("private_session_id"),
+    wantedState: text("wanted_state", { enum: states }).notNull().default("terminated"),
+    observedState: text("observed_state", { enum: states }).notNull().default("terminated"),
+    stateCause: text("state_cause"),
+    /** Every write of the lease owner carries the epoch and changes nothing once it is superseded. */
+    leaseOwner: text("lease_owner"),
+    leaseEpoch: bigint("lease_epoch", { mode: "number" }).notNull().default(0),
+    leaseExpiresAt: at("lease_expires_at"),
+    /** Raised by reset: archives of an older epoch are never restored. */
+    historyEpoch: integer("history_epoch").notNull().default(0),
+    bootId: uuid("boot_id"),
+    bootSecretEncrypted: text("boot_secret_encrypted"),
+    tokenEncrypted: text("token_encrypted"),
+    /** Where the door is and what the backend needs to find the sandbox again. */
+    address: jsonb("address"),
+    /** Hash of the opencode.json that the agent runs with: another one means that it has to restart. */
+    agentConfigHash: text("agent_config_hash"),
+    lastActiveAt: at("last_active_at"),
+    createdAt: createdAt(),
+    updatedAt: updatedAt(),
+  },
+  (table) => [
+    unique("sandboxes_one_per_person")
+      .on(table.userId, table.backend, table.isolation, table.privateSessionId)
+      .nullsNotDistinct(),
+    index("sandboxes_tenant").on(table.tenantId),
+    ownRowsOrAdmin(),
+  ],
+);
+
+export const operations = pgTable(
+  "operations",
+  {
+    id: id(),
+    tenantId: uuid("tenant_id")
+      .notNull()
+      .references(() => tenants.id, { onDelete: "cascade" }),
+    userId: uuid("user_id")
+      .notNull()
+      .references(() => users.id, { onDelete: "cascade" }),
+    sandboxId: uuid("sandbox_id")
+      .notNull()
+      .references(() => sandboxes.id, { onDelete: "cascade" }),
+    verb: text("verb", { enum: ["wake", "sleep", "recover", "reset"] }).notNull(),
+    state: text("state", { enum: ["running", "succeeded", "failed"] })
+      .notNull()
+      .default("running"),
+    phase: text("phase").notNull(),
+    cause: text("cause"),
+    requestedBy: uuid("requested_by"),
+    leaseEpoch: bigint("lease_epoch", { mode: "number" }).notNull(),
+    detail: jsonb("detail").notNull().default({}),
+    startedAt: at("started_at").notNull().defaultNow(),
+    deadlineAt: at("deadline_at").notNull(),
+    endedAt: at("ended_at"),
+  },
+  (table) => [
+    uniqueIndex("operations_one_running").on(table.sandboxId).where(sql`state = 'running'`),
+    index("operations_sandbox").on(table.sandboxId, table.startedAt),
+    ownRowsOrAdmin(),
+  ],
+);
+
+export const archives = pgTable(
+  "archives",
+  {
+    id: id(),
+    tenantId: uuid("tenant_id")
+      .notNull()
+      .references(() => tenants.id, { onDelete: "cascade" }),
+    userId: uuid("user_id")
+      .notNull()
+      .references(() => users.id, { onDelete: "cascade" }),
+    sandboxId: uuid("sandbox_id")
+      .notNull()
+      .references(() => sandboxes.id, { onDelete: "cascade" }),
+    /** Set for workspace snapshots. */
+    sessionId: uuid("session_id"),
+    kind: text("kind", { enum: ["workspace", "history", "home"] }).notNull(),
+    state: text("state", { enum: ["writing", "verified", "failed"] })
+      .notNull()
+      .default("writing"),
+    storeKey: text("store_key").notNull().unique(),
+    bytes: bigint("bytes", { mode: "number" }),
+    sha256: text("sha256"),
+    /** How the store itself names the content, where that is not the SHA-256. */
+    checksum: text("checksum"),
+    /** Why it failed. */
+    cause: text("cause"),
+    fingerprint: text("fingerprint"),
+    manifest: jsonb("manifest").notNull().default({}),
+    leaseEpoch: bigint("lease_epoch", { mode: "number" }).notNull(),
+    historyEpoch: integer("history_epoch").notNull(),
+    createdAt: createdAt(),
+    verifiedAt: at("verified_at"),
+    /** Somebody wants this snapshot in the session's workspace when it is opened next. */
+    restoreRequestedAt: at("restore_requested_at"),
+  },
+  (table) => [
+    index("archives_sandbox").on(table.sandboxId, table.kind, table.createdAt),
+    index("archives_session").on(table.sessionId, table.createdAt),
+    ownRowsOrAdmin(),
+  ],
+);

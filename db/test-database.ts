@@ -1,0 +1,49 @@
+import { randomBytes } from "node:crypto";
+import postgres from "postgres";
+import { inject } from "vitest";
+import { createDatabase, type Database } from "./client.ts";
+import { prepareDatabase } from "./migrate.ts";
+
+export interface TestDatabase extends AsyncDisposable {
+  database: Database;
+  ownerUrl: string;
+  applicationUrl: string;
+}
+
+/** A migrated database of its own on the real Postgres that the test run started; gone afterwards. */
+export async function createTestDatabase(): Promise<TestDatabase> {
+  const ownerUrl = await createEmptyDatabase();
+  const { applicationUrl } = await prepareDatabase({
+    ownerUrl,
+    applicationUrl: null,
+    applicationPassword: "application-password",
+    masterKeyCheck: "test",
+  });
+  const database = createDatabase(applicationUrl, { connections: 5 });
+  return {
+    database,
+    ownerUrl,
+    applicationUrl,
+    [Symbol.asyncDispose]: () => database.close(),
+  };
+}
+
+/** The address of a new, empty database, as its owner. */
+export async function createEmptyDatabase(): Promise<string> {
+  const url = new URL(inject("postgresUrl"));
+  const admin = postgres(url.toString(), { max: 1, onnotice: () => {} });
+  const name = `test_${randomBytes(6).toString("hex")}`;
+  try {
+    await admin.unsafe(`create database ${name}`);
+  } finally {
+    await admin.end();
+  }
+  url.pathname = `/${name}`;
+  return url.toString();
+}
+
+declare module "vitest" {
+  export interface ProvidedContext {
+    postgresUrl: string;
+  }
+}
