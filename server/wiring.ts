@@ -1,0 +1,205 @@
+import { randomBytes } from "node:crypto";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { sql } from "drizzle-orm";
+import { createDatabase } from "../db/client.ts";
+import { createAccounts } from "./accounts/create-accounts.ts";
+import { createAttemptLimits } from "./auth/attempt-limits.ts";
+import { createAdmission } from "./auth/create-admission.ts";
+import { BootError } from "./boot/boot-error.ts";
+import { deriveKey } from "./boot/master-key.ts";
+import type { Config } from "./config.ts";
+import { AppError } from "./errors.ts";
+import { createFileStore } from "./file-store/index.ts";
+import { createFiles } from "./files/create-files.ts";
+import type { Logger } from "./lib/logger.ts";
+import { createLoop, type Loop } from "./lib/loop.ts";
+import { createSecretBox } from "./lib/secret-box.ts";
+import { announceModels } from "./models/announce-models.ts";
+import { createModels } from "./models/create-models.ts";
+import { createSandboxes } from "./sandboxes/create-sandboxes.ts";
+import { createSidecarClient } from "./sandboxes/create-sidecar-client.ts";
+import { type Isolation, probeIsolation } from "./sandboxes/isolation.ts";
+import type { Services } from "./services.ts";
+import { createSessionLog } from "./sessions/create-session-log.ts";
+import { createSessions } from "./sessions/create-sessions.ts";
+import { createLogHub } from "./sessions/log-hub.ts";
+import { createArchives } from "./snapshots/create-archives.ts";
+import { createSnapshots } from "./snapshots/create-snapshots.ts";
+import type { CreateAgentClient } from "./turns/agent-connections.ts";
+import { createTurns } from "./turns/create-turns.ts";
+import { releaseSession } from "./turns/release-session.ts";
+import { wireSandboxes } from "./wire-sandboxes.ts";
+
+export interface WiringInput {
+  config: Config;
+  /** The directory of this project. */
+  root: string;
+  /** Whose lock this process holds. */
+  home: string;
+  applicationUrl: string;
+  masterKey: Buffer;
+  publicUrl: string;
+  listensBeyondLoopback: boolean;
+  logger: Logger;
+  stopping: AbortSignal;
+  /** Tests put themselves between the server and its sandboxes here. */
+  createSidecarClient?: typeof createSidecarClient;
+  /** For tests that let calls to the agent fail. */
+  createAgentClient?: CreateAgentClient | undefined;
+}
+
+export interface Wiring {
+  services: Services;
+  loops: Loop[];
+  /** Set when the first run has to be done by somebody who can read the terminal. */
+  setupCode: string | null;
+  /** `/api/llm/*`; true when the request was its own. */
+  serveGateway(request: IncomingMessage, response: ServerResponse): boolean;
+  /** Takes over what a predecessor left running. After this, turns go on. */
+  resume(signal: AbortSignal): Promise<void>;
+  /** In this order: turns are left as they are, sandboxes put to sleep or left, the rest closed. */
+  closeTurns(): Promise<void>;
+  closeSandboxes(): Promise<void>;
+  /** Instead: leases are let go of and the sandboxes run on, for a server that starts next. */
+  abandonSandboxes(): Promise<void>;
+  close(): Promise<void>;
+}
+
+const sweepEveryMilliseconds = 60 * 60_000;
+const sweepTurnsEveryMilliseconds = 5_000;
+const archiveEveryMilliseconds = 15 * 60_000;
+
+/** The composition root: the only place that makes adapters and hands them to those who use them. */
+export async function wire(input: WiringInput): Promise<Wiring> {
+  const { config, masterKey, logger, publicUrl, stopping } = input;
+  const isolation = await requireIsolation(config, stopping);
+  const database = createDatabase(input.applicationUrl);
+  const limits = createAttemptLimits(database);
+  const setupCode = input.listensBeyondLoopback ? makeSetupCode(masterKey) : null;
+  const accounts = createAccounts({ database, limits, publicUrl, setupCode, isolation });
+
+  const secretBox = createSecretBox(deriveKey(masterKey, "stored-secrets"));
+  const fileStore = await createFileStore(config.fileStore);
+  const archives = createArchives({ database, fileStore, logger });
+  const { gateway, backend, lifecycle } = await wireSandboxes({
+    createSidecarClient,
+    ...input,
+    database,
+    isolation,
+    secretBox,
+    archives,
+  });
+  const hub = createLogHub();
+  const log = createSessionLog({ database, hub });
+  const { createAgentClient } = input;
+  const turns = createTurns({ database, log, lifecycle, archives, logger, createAgentClient });
+  const snapshots = createSnapshots({ database, fileStore, logger, archives, lifecycle });
+  const files = createFiles({ database, lifecycle, hub });
+  const sessions = createSessions({
+    database,
+    log,
+    release: releaseSession({ turns, lifecycle, archives }),
+    onReleaseFailed: (error, sessionId) =>
+      logger.warn({ err: error, sessionId }, "A session was removed, though not from its sandbox"),
+  });
+
+  const services: Services = {
+    publicUrl,
+    signInSecret: deriveKey(masterKey, "sign-in").toString("base64url"),
+    accounts,
+    admission: createAdmission({ database, limits }),
+    models: announceModels(createModels({ database, secretBox }), (tenantId) => lifecycle.applyModels(tenantId)),
+    sandboxes: createSandboxes({ database }),
+    sessions,
+    log,
+    turns,
+    files,
+    snapshots,
+    stopping,
+    async requireReady() {
+      await database.ping().catch((error: unknown) => {
+        throw new AppError("unavailable", "The database does not answer.", { cause: error });
+      });
+    },
+    reportError(error) {
+      const reference = randomBytes(5).toString("hex");
+      logger.error({ reference, err: error }, "unexpected error");
+      return reference;
+    },
+  };
+
+  const sweep = createLoop({
+    name: "sweep-expired",
+    everyMilliseconds: sweepEveryMilliseconds,
+    logger,
+    run: async () => {
+      await database.transaction("nobody", (tx) => tx.execute(sql`select sweep_expired()`));
+    },
+  });
+
+  const sweepTurns = createLoop({
+    name: "sweep-turns",
+    everyMilliseconds: sweepTurnsEveryMilliseconds,
+    logger,
+    run: () => turns.sweep(),
+  });
+
+  const archiveRunning = createLoop({
+    name: "archive-running",
+    everyMilliseconds: archiveEveryMilliseconds,
+    logger,
+    run: async (signal) => {
+      for (const sandbox of lifecycle.listRunning()) {
+        signal.throwIfAborted();
+        await archives.archiveSandbox(sandbox, signal).catch((error: unknown) => {
+          // One that was lost meanwhile is archived by whoever holds it next.
+          if (signal.aborted || sandbox.signal.aborted) return;
+          logger.error({ err: error, sandboxId: sandbox.sandboxId }, "A sandbox was not archived");
+        });
+      }
+    },
+  });
+
+  const sweepArchives = createLoop({
+    name: "sweep-archives",
+    everyMilliseconds: sweepEveryMilliseconds,
+    logger,
+    run: (signal) => archives.sweep(signal),
+  });
+
+  return {
+    services,
+    loops: [sweep, sweepTurns, archiveRunning, sweepArchives],
+    setupCode: (await accounts.firstRun()) ? setupCode : null,
+    serveGateway: (request, response) => gateway.handle(request, response),
+    async resume(signal) {
+      await lifecycle.adopt(signal);
+      await turns.resume(signal);
+    },
+    closeTurns: () => turns.close(),
+    closeSandboxes: () => lifecycle.close({ terminate: true }),
+    abandonSandboxes: () => lifecycle.close({ terminate: false }),
+    async close() {
+      files.close();
+      await Promise.all([gateway.close(), log.close()]);
+      await backend.close();
+      await fileStore.close();
+      await database.close();
+    },
+  };
+}
+
+async function requireIsolation(config: Config, signal: AbortSignal): Promise<Isolation> {
+  const found = await probeIsolation({ wanted: config.isolation, searchPath: config.searchPath, signal });
+  if (config.isolation === "sandboxed" && found.kind === "host") {
+    throw new BootError(`DORMOUSE_ISOLATION asks for sandboxed, but this machine cannot give it. ${found.reason}`);
+  }
+  return found;
+}
+
+/** The same on every replica and after a restart, and readable aloud: no letter looks like a digit. */
+function makeSetupCode(masterKey: Buffer): string {
+  const letters = "ABCDEFGHJKMNPQRSTVWXYZ23456789";
+  const code = [...deriveKey(masterKey, "set-up-code").subarray(0, 12)].map((byte) => letters[byte % letters.length]);
+  return [code.slice(0, 4), code.slice(4, 8), code.slice(8)].map((part) => part.join("")).join("-");
+}
