@@ -1,0 +1,20 @@
+import type { Database } from "../../db/client.ts";
+import type { AttemptLimits } from "../auth/attempt-limits.ts";
+import { createFirstRun } from "./first-run.ts";
+import type { Accounts, IsolationFound } from "./index.ts";
+import { createInvites } from "./invites.ts";
+import { createPeople } from "./people.ts";
+import { createProfile } from "./profile.ts";
+
+export interface AccountsOptions {
+  database: Database;
+  limits: AttemptLimits;
+  publicUrl: string;
+  /** Null when the server listens on loopback only. */
+  setupCode: string | null;
+  isolation: IsolationFound;
+}
+
+export function createAccounts(options: AccountsOptions): Accounts {
+  return { ...createFirstRun(options), ...createInvites(options), ...createPeople(options), ...createProfile(options) };
+}

@@ -1,0 +1,44 @@
+import { z } from "zod";
+import { type ProviderKind, providerKinds } from "./index.ts";
+
+export const defaultBaseUrls: Record<ProviderKind, string | undefined> = {
+  openai: "https://api.openai.com/v1",
+  anthropic: "https://api.anthropic.com/v1",
+  "openai-compatible": undefined,
+};
+
+export const providerInput = z.object({
+  kind: z.enum(providerKinds, "Choose OpenAI, Anthropic or an OpenAI-compatible endpoint."),
+  name: z.string().trim().min(1, "Please give the provider a name.").max(60, "A name has at most 60 characters."),
+  baseUrl: z
+    .string()
+    .trim()
+    .transform((value) => value.replace(/\/+$/, ""))
+    .pipe(z.url({ protocol: /^https?$/, error: "The address must begin with http:// or https://." }))
+    .refine(
+      (value) => !new URL(value).username && !new URL(value).search,
+      "The address must not hold a password or a query.",
+    )
+    .optional(),
+  key: z
+    .string()
+    .trim()
+    .max(500, "That key is too long.")
+    .regex(/^[\x21-\x7e]*$/, "A key has no spaces or special characters. Was something else copied with it?")
+    .optional()
+    .transform((value) => value || undefined),
+});
+
+export const modelList = z
+  .array(
+    z.object({
+      id: z.string().trim().min(1, "A model needs its id.").max(200),
+      name: z.string().trim().min(1).max(200),
+      enabled: z.boolean(),
+    }),
+  )
+  .max(2_000, "At most 2,000 models.")
+  .refine(
+    (models) => new Set(models.map(({ id }) => id)).size === models.length,
+    "Each model can be listed once only.",
+  );
