@@ -1,0 +1,104 @@
+import { createHash, randomBytes } from "node:crypto";
+import type { Stats } from "node:fs";
+import { type RawName, shownName } from "../../server/protocol/archive/raw-name.ts";
+import { Problem } from "../problem.ts";
+import { createTimeSlices } from "./time-slices.ts";
+import { type TreeEntry, type WalkOptions, walkTree } from "./walk-tree.ts";
+
+export interface TreeLimits {
+  mostBytes: number;
+  mostEntries: number;
+}
+
+export interface TreeMeasure {
+  /**
+   * Of path, kind, size, mode, both times and a link's target of everything that is taken: the same
+   * only while nothing was written. Directories count with name and mode.
+   */
+  fingerprint: string;
+  entries: number;
+  /** A file of several names counts once. */
+  bytes: number;
+  /** The largest first. */
+  heaviest: { name: RawName; bytes: number }[];
+}
+
+const heaviestCount = 5;
+const mostHardLinks = 200_000;
+/** Clocks of file systems tick coarsely: a write right after the look at a file may leave its times as they were. */
+const settledMilliseconds = 20;
+
+export interface MeasureOptions extends WalkOptions {
+  onEntry?(entry: TreeEntry): void;
+  /** Files that are touched by being looked at: only their time of writing counts. */
+  touchedByReading?(name: RawName): boolean;
+}
+
+export async function measureTree(walk: MeasureOptions, signal?: AbortSignal): Promise<TreeMeasure> {
+  const slices = createTimeSlices(signal);
+  const hash = createHash("sha256").update("dormouse-tree-v1\n");
+  const hardLinks = createHardLinks();
+  const heaviest: TreeMeasure["heaviest"] = [];
+  let entries = 0;
+  let bytes = 0;
+  let settled = true;
+  for (const entry of walkTree(walk)) {
+    const { name, kind, status, target } = entry;
+    walk.onEntry?.(entry);
+    entries += 1;
+    // Whoever sets the time of writing back cannot set back when that was done.
+    const changedAt = walk.touchedByReading?.(name) ? status.mtimeMs : status.ctimeMs;
+    const times = kind === "directory" ? "" : `${status.size} ${status.mtimeMs} ${changedAt}`;
+    hash.update(`${kind} ${status.mode & 0o7777} ${times}\0${name}\0${target}\n`, "latin1");
+    if (kind !== "directory" && Date.now() - changedAt < settledMilliseconds) settled = false;
+    if (kind === "file" && hardLinks.firstName(name, status) === null) {
+      bytes += status.size;
+      noteHeavy(heaviest, { name, bytes: status.size });
+    }
+    const pause = slices.turn();
+    if (pause) await pause;
+  }
+  if (!settled) hash.update(randomBytes(16));
+  return { fingerprint: hash.digest("hex"), entries, bytes, heaviest };
+}
+
+/** Remembers files of several names. */
+export function createHardLinks(): { firstName(name: RawName, status: Stats): RawName | null } {
+  const names = new Map<string, RawName>();
+  return {
+    /** The name under which the same file was met before, or null. */
+    firstName(name, status) {
+      if (status.nlink < 2) return null;
+      const key = `${status.dev}:${status.ino}`;
+      const first = names.get(key);
+      if (first !== undefined) return first;
+      // Beyond that they are archived as files of their own.
+      if (names.size < mostHardLinks) names.set(key, name);
+      return null;
+    },
+  };
+}
+
+export function requireWithin(measure: TreeMeasure, { mostBytes, mostEntries }: TreeLimits, what: string): void {
+  if (measure.bytes > mostBytes) {
+    const heavy = measure.heaviest.map(({ name, bytes }) => `${shownName(name)} (${megabytes(bytes)})`).join(", ");
+    throw new Problem(
+      "too-large",
+      `${what} has ${megabytes(measure.bytes)}, more than the ${megabytes(mostBytes)} that are archived. Largest: ${heavy}`,
+    );
+  }
+  if (measure.entries > mostEntries) {
+    throw new Problem("too-large", `${what} has ${measure.entries} files and folders, more than ${mostEntries}.`);
+  }
+}
+
+function noteHeavy(heaviest: TreeMeasure["heaviest"], file: { name: RawName; bytes: number }): void {
+  if (heaviest.length === heaviestCount && file.bytes <= (heaviest.at(-1)?.bytes ?? 0)) return;
+  heaviest.push(file);
+  heaviest.sort((first, second) => second.bytes - first.bytes);
+  heaviest.length = Math.min(heaviest.length, heaviestCount);
+}
+
+function megabytes(bytes: number): string {
+  return `${(bytes / 1e6).toFixed(1)} MB`;
+}

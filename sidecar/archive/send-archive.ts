@@ -1,0 +1,37 @@
+import type { ArchiveNote } from "../../server/protocol/archive/archive-answers.ts";
+import type { RawName } from "../../server/protocol/archive/raw-name.ts";
+import type { Exchange } from "../door/exchange.ts";
+import { createArchiveNotes } from "./archive-notes.ts";
+import { createBlockPool } from "./block-filler.ts";
+import { gzipBlocks } from "./gzip-blocks.ts";
+import type { TreeMeasure } from "./measure-tree.ts";
+import { type PackOptions, packTree } from "./pack-tree.ts";
+
+/** Copies that stand for files which cannot be read as they are; removed when the archive is made. */
+export interface Copies extends AsyncDisposable {
+  byName: ReadonlyMap<RawName, string>;
+}
+
+export interface SendOptions extends Omit<PackOptions, "pool" | "notes" | "signal" | "replaced"> {
+  makeCopies?(): Promise<Copies>;
+}
+
+/**
+ * Streams a directory as an archive. Its note has the fingerprint of when it was measured, before
+ * anything was read. Everything is cleaned up before the last byte: whoever has it may ask again.
+ */
+export async function sendArchive(exchange: Exchange, measure: TreeMeasure, options: SendOptions): Promise<void> {
+  const { makeCopies, ...pack } = options;
+  const pool = createBlockPool();
+  const notes = createArchiveNotes();
+  async function* archive(): AsyncGenerator<Buffer> {
+    await using copies = await makeCopies?.();
+    const replaced = copies ? { replaced: copies.byName } : {};
+    yield* gzipBlocks(packTree({ ...pack, ...replaced, pool, notes, signal: exchange.signal }), pool);
+  }
+  await exchange.download({ "content-type": "application/gzip" }, archive(), () => {
+    const { entries, bytes, leftOutCount: leftOut, changedCount: changed } = notes.manifest();
+    const note: ArchiveNote = { fingerprint: measure.fingerprint, entries, bytes, leftOut, changed };
+    return JSON.stringify(note);
+  });
+}

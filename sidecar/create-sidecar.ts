@@ -1,0 +1,134 @@
+import { createPublicKey, randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { chmod, rm } from "node:fs/promises";
+import type { Server } from "node:http";
+import type { SidecarLaunch } from "../server/protocol/sidecar.ts";
+import { createAgentDoor } from "./agent-door/agent-door.ts";
+import { createServerConnection } from "./agent-door/server-connection.ts";
+import { createAgentImport } from "./agent-import.ts";
+import { createDoor } from "./door/door.ts";
+import { createRequestVerifier } from "./door/verify-request.ts";
+import { createEventBuffer } from "./events/event-buffer.ts";
+import { createAgentFollower } from "./events/follow-agent.ts";
+import { createExclusive } from "./exclusive.ts";
+import { createWorkspaces } from "./files/workspaces.ts";
+import { createHistory } from "./history/history.ts";
+import { createHistoryMarker } from "./history/history-marker.ts";
+import { layoutOf, makeLayout, recoverLayout } from "./layout.ts";
+import { createRoutes } from "./routes.ts";
+import { createSnapshots } from "./snapshots/snapshots.ts";
+import { createWorkspaceLives } from "./snapshots/workspace-lives.ts";
+import { agentEnvironment, agentMark } from "./supervisor/agent-environment.ts";
+import { createAgentLog } from "./supervisor/agent-log.ts";
+import { launchAgent } from "./supervisor/agent-process.ts";
+import { endPreviousLife, recordAgent } from "./supervisor/previous-life.ts";
+import { endMarked, identify } from "./supervisor/processes.ts";
+import { createSupervisor } from "./supervisor/supervisor.ts";
+
+export interface Sidecar {
+  /** Ends the agent and all that it started, then the doors. Takes a few seconds at most. */
+  close(): Promise<void>;
+}
+
+/** Puts the parts together and opens both doors, the agent's first; the gate is closed. */
+export async function createSidecar(launch: SidecarLaunch, report: (message: string) => void): Promise<Sidecar> {
+  const { sandboxId, bootId, agentPort, proxyEgress, programs, workspace } = launch;
+  const layout = layoutOf(workspace);
+  const bootSecret = Buffer.from(launch.bootSecret, "base64");
+  const publicKey = createPublicKey({ key: Buffer.from(launch.publicKey, "base64"), format: "der", type: "spki" });
+  const previous = { path: layout.agentRecord, sandboxId };
+  const left = await endPreviousLife(previous);
+  if (left > 0) report(`ended ${left} processes of an earlier life`);
+  await recoverLayout(layout);
+  await makeLayout(layout);
+
+  const log = createAgentLog();
+  const events = createEventBuffer();
+  const note = (message: string) => {
+    log.add("sidecar", message);
+    report(message);
+  };
+  const supervisor = createSupervisor({
+    config: launch.agentConfig,
+    configPath: layout.agentConfig,
+    agentPort,
+    ...createAgentFollower(events),
+    report: note,
+    async cleanUp() {
+      await endPreviousLife(previous);
+    },
+    async launch() {
+      // In memory here and in opencode's environment, nowhere else.
+      const password = randomBytes(24).toString("base64url");
+      const agent = launchAgent({
+        opencode: programs.opencode,
+        workingDirectory: layout.home,
+        environment: agentEnvironment({ layout, sandboxId, programs, agentPort, proxyEgress, password }),
+        password,
+        log,
+      });
+      const identity = await identify(agent.pid);
+      if (identity) await recordAgent(layout.agentRecord, identity);
+      return agent;
+    },
+  });
+
+  const agentDoor = createAgentDoor({
+    askServer: createServerConnection(launch.server),
+    sandboxToken: launch.sandboxToken,
+    agentPort,
+  });
+  await listen(agentDoor, { host: "127.0.0.1", port: agentPort });
+  const exclusive = createExclusive();
+  const lives = createWorkspaceLives(layout.workspaceLives, bootId);
+  const marker = createHistoryMarker(layout.historyMarker, bootId);
+  const door = createDoor({
+    routes: createRoutes({
+      sandboxId,
+      bootId,
+      workspace,
+      supervisor,
+      events,
+      log,
+      workspaces: createWorkspaces({ sessions: layout.sessions, path: programs.path, lives, exclusive }),
+      importIntoAgent: createAgentImport({
+        opencode: programs.opencode,
+        sessions: layout.sessions,
+        temporary: layout.temporary,
+        environment: agentEnvironment({ layout, sandboxId, programs, agentPort, proxyEgress, password: "" }),
+      }),
+      history: createHistory({ layout, marker, gate: supervisor, exclusive, report: note }),
+      snapshots: createSnapshots({ layout, lives, exclusive }),
+    }),
+    verifier: createRequestVerifier({ sandboxId, bootId, publicKey }),
+    bootSecret,
+    identity: { sandboxId, bootId, publicKey },
+    report: note,
+  });
+  await openDoor(door, launch.door);
+
+  return {
+    async close() {
+      door.close();
+      await supervisor.stop();
+      await endMarked(agentMark(sandboxId)).catch((error: Error) => report(error.message));
+      for (const server of [door, agentDoor]) {
+        server.close();
+        server.closeAllConnections();
+      }
+      if (launch.door.kind === "socket") await rm(launch.door.path, { force: true });
+    },
+  };
+}
+
+async function openDoor(server: Server, door: SidecarLaunch["door"]): Promise<void> {
+  if (door.kind === "address") return listen(server, { host: door.host, port: door.port });
+  await rm(door.path, { force: true });
+  await listen(server, { path: door.path });
+  await chmod(door.path, 0o600);
+}
+
+async function listen(server: Server, where: { host: string; port: number } | { path: string }): Promise<void> {
+  server.listen(where);
+  await once(server, "listening");
+}

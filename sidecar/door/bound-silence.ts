@@ -1,0 +1,16 @@
+import type { IncomingMessage } from "node:http";
+
+const mostSilence = 60_000;
+
+/** A body may take long, but something of it has to come; to be ended when it was read. */
+export function boundSilence(request: IncomingMessage): Disposable {
+  const { socket } = request;
+  const silent = () => request.destroy(new Error("nothing came for a minute"));
+  socket.setTimeout(mostSilence, silent);
+  return {
+    [Symbol.dispose]() {
+      socket.setTimeout(0);
+      socket.off("timeout", silent);
+    },
+  };
+}

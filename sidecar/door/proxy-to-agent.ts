@@ -1,0 +1,73 @@
+import { Agent, type IncomingMessage, request as sendRequest } from "node:http";
+import { pipeline } from "node:stream/promises";
+import { endToEndHeaders } from "../hop-headers.ts";
+import { codeOf, Problem } from "../problem.ts";
+import type { AgentAddress } from "../supervisor/agent-process.ts";
+import type { Supervisor } from "../supervisor/supervisor.ts";
+import type { Exchange } from "./exchange.ts";
+
+const pool = new Agent({ keepAlive: true, maxSockets: 64 });
+
+/**
+ * `/agent/*`: opencode's own API, streamed. The body was checked as a whole before, so it is sent as
+ * a whole. Only reads use pooled connections: those may be tried again when the pooled one had just
+ * been closed.
+ */
+export async function proxyToAgent(exchange: Exchange, path: string, supervisor: Supervisor): Promise<void> {
+  const body = await exchange.body();
+  const address = supervisor.address();
+  if (!address) throw notRunning(supervisor);
+  const target = `${path}${exchange.search}`;
+  let answer: IncomingMessage;
+  try {
+    answer = await ask({ exchange, address, body, target, pooled: exchange.request.method === "GET" }).catch(
+      (error) => {
+        if (!(error as { reused?: boolean }).reused) throw error;
+        return ask({ exchange, address, body, target, pooled: false });
+      },
+    );
+  } catch (error) {
+    if (exchange.signal.aborted) return;
+    throw supervisor.address() === address
+      ? new Problem("upstream", `opencode did not answer (${codeOf(error) ?? (error as Error).message}).`)
+      : notRunning(supervisor);
+  }
+  exchange.stream(answer.statusCode ?? 502, endToEndHeaders(answer.headers));
+  // Either side's end is the other's: a cut stream must not look like a finished one.
+  await pipeline(answer, exchange.response).catch(() => exchange.response.destroy());
+}
+
+function ask(input: {
+  exchange: Exchange;
+  address: AgentAddress;
+  body: Buffer;
+  target: string;
+  pooled: boolean;
+}): Promise<IncomingMessage> {
+  const { exchange, address, body, target, pooled } = input;
+  const { method = "GET", headers } = exchange.request;
+  return new Promise((resolve, reject) => {
+    const request = sendRequest({
+      host: address.host,
+      port: address.port,
+      method,
+      path: target,
+      headers: {
+        ...endToEndHeaders(headers, ["authorization", "cookie", "content-length"]),
+        authorization: address.authorization,
+        ...(body.length > 0 || method !== "GET" ? { "content-length": body.length } : {}),
+      },
+      agent: pooled ? pool : false,
+      signal: exchange.signal,
+    });
+    request.on("response", resolve);
+    request.on("error", (error) => reject(Object.assign(error, { reused: pooled && request.reusedSocket })));
+    request.end(body);
+  });
+}
+
+function notRunning({ state, cause }: Supervisor): Problem {
+  const words = { waiting: "waits for its history", starting: "is starting", running: "just ended" };
+  const what = { ...words, restarting: "is being restarted", failed: "does not start" }[state];
+  return new Problem("unavailable", `The agent ${what}.${cause ? ` ${cause.slice(0, 500)}` : ""}`);
+}

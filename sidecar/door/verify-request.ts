@@ -1,0 +1,77 @@
+import type { KeyObject } from "node:crypto";
+import type { IncomingHttpHeaders } from "node:http";
+import {
+  isSignatureOf,
+  signatureHeaders,
+  signatureLifetimeMilliseconds,
+} from "../../server/protocol/request-signature.ts";
+import { Problem } from "../problem.ts";
+
+export interface RequestVerifier {
+  /**
+   * Throws `unauthenticated` unless the server signed exactly this request for this sandbox and
+   * boot, within 60 s, and for the first time. The body still has to match the hash that it returns.
+   */
+  verify(request: { method: string; path: string; headers: IncomingHttpHeaders }): { bodyHash: string };
+}
+
+export interface RequestVerifierOptions {
+  sandboxId: string;
+  bootId: string;
+  publicKey: KeyObject;
+  now?: () => number;
+  mostNonces?: number;
+}
+
+const noncePattern = /^[A-Za-z0-9_-]{16,128}$/;
+
+export function findNonce(headers: IncomingHttpHeaders): string | null {
+  const nonce = headers[signatureHeaders.nonce];
+  return typeof nonce === "string" && noncePattern.test(nonce) ? nonce : null;
+}
+
+export function createRequestVerifier(options: RequestVerifierOptions): RequestVerifier {
+  const { sandboxId, bootId, publicKey, now = Date.now, mostNonces = 200_000 } = options;
+  // Only nonces of well-signed requests get in, in the order of their arrival, which is nearly that of their end.
+  const seen = new Map<string, number>();
+
+  function forget(time: number): void {
+    for (const [nonce, until] of seen) {
+      if (until > time) return;
+      seen.delete(nonce);
+    }
+  }
+
+  function remember(nonce: string, time: number): void {
+    forget(time);
+    if (seen.has(nonce)) throw refusal("it was used before");
+    if (seen.size >= mostNonces) throw new Problem("limit-exceeded", "Too many requests within a minute.");
+    // A request of a clock that is ahead stays valid for two lifetimes from now.
+    seen.set(nonce, time + 2 * signatureLifetimeMilliseconds);
+  }
+
+  return {
+    verify({ method, path, headers }) {
+      const signature = headers[signatureHeaders.signature];
+      const bodyHash = headers[signatureHeaders.bodyHash];
+      const nonce = findNonce(headers);
+      const issuedAt = Number(headers[signatureHeaders.issuedAt]);
+      if (typeof signature !== "string" || typeof bodyHash !== "string" || !nonce || !Number.isSafeInteger(issuedAt)) {
+        throw refusal("it has none, or a part of it is missing");
+      }
+      const time = now();
+      if (Math.abs(time - issuedAt) > signatureLifetimeMilliseconds) {
+        throw refusal("it is older than 60 s, or the clocks of server and sandbox differ");
+      }
+      if (!isSignatureOf({ sandboxId, bootId, method, path, issuedAt, nonce, bodyHash }, signature, publicKey)) {
+        throw refusal("it is not the server's for this sandbox, boot, method, path and body");
+      }
+      remember(nonce, time);
+      return { bodyHash };
+    },
+  };
+}
+
+function refusal(reason: string): Problem {
+  return new Problem("unauthenticated", `The request's signature was refused: ${reason}.`);
+}

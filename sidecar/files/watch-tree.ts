@@ -1,0 +1,90 @@
+import { existsSync, type FSWatcher, watch } from "node:fs";
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+
+/**
+ * Tells which paths below a directory changed. One watcher for each directory, not for each file as
+ * Node's own recursive watch has it; folders that tools fill with thousands of files are left out.
+ */
+export interface TreeWatch {
+  close(): void;
+}
+
+const ignored = new Set([".git", "node_modules", ".next", "__pycache__", ".venv", ".cache"]);
+const mostDirectories = 2_000;
+const mostPaths = 200;
+const gatherMilliseconds = 150;
+
+export async function watchTree(input: {
+  directory: string;
+  onChanged(change: { paths: string[]; all: boolean }): void;
+  onEnd(): void;
+}): Promise<TreeWatch> {
+  const { directory, onChanged, onEnd } = input;
+  const watchers = new Map<string, FSWatcher>();
+  let changed = new Set<string>();
+  let timer: NodeJS.Timeout | undefined;
+  let closed = false;
+
+  function tell(): void {
+    timer = undefined;
+    const all = changed.size > mostPaths;
+    onChanged({ paths: all ? [] : [...changed], all });
+    changed = new Set();
+  }
+
+  function note(path: string): void {
+    if (changed.size <= mostPaths) changed.add(path);
+    timer ??= setTimeout(tell, gatherMilliseconds);
+  }
+
+  function forget(path: string): void {
+    for (const [known, watcher] of watchers) {
+      if (known !== path && !known.startsWith(join(path, "/"))) continue;
+      watcher.close();
+      watchers.delete(known);
+    }
+  }
+
+  function endWhenGone(): void {
+    if (closed || existsSync(directory)) return;
+    close();
+    onEnd();
+  }
+
+  function close(): void {
+    closed = true;
+    clearTimeout(timer);
+    for (const watcher of watchers.values()) watcher.close();
+    watchers.clear();
+  }
+
+  /** `found` once the tree is watched: what already lies in a new directory was made before anybody looked. */
+  async function add(path: string, found: (path: string) => void): Promise<void> {
+    if (closed || watchers.has(path) || watchers.size >= mostDirectories) return;
+    try {
+      const watcher = watch(join(directory, path), { persistent: false }, (event, name) => {
+        if (path === "" && event === "rename") endWhenGone();
+        if (closed || !name || ignored.has(name) || name.startsWith(".dormouse-")) return;
+        const child = join(path, name);
+        note(child);
+        // Made, removed, or another one of that name: what was watched there is no more.
+        if (event === "rename") forget(child);
+        void add(child, note);
+      });
+      watcher.on("error", () => forget(path));
+      watchers.set(path, watcher);
+      for (const entry of await readdir(join(directory, path), { withFileTypes: true })) {
+        if (ignored.has(entry.name) || entry.name.startsWith(".dormouse-")) continue;
+        found(join(path, entry.name));
+        if (entry.isDirectory()) await add(join(path, entry.name), found);
+      }
+    } catch {
+      // A file, or gone already.
+      forget(path);
+    }
+  }
+
+  await add("", () => {});
+  return { close };
+}

@@ -1,0 +1,195 @@
+import { statfs } from "node:fs/promises";
+import { join } from "node:path";
+import {
+  archiveRoots,
+  type HistoryRestored,
+  type HistoryState,
+  type HomeRestored,
+} from "../../server/protocol/archive/archive-answers.ts";
+import { measureTree, requireWithin, type TreeLimits } from "../archive/measure-tree.ts";
+import { isRegenerable } from "../archive/regenerable.ts";
+import { restoreDirectory } from "../archive/restore-directory.ts";
+import { sendArchive } from "../archive/send-archive.ts";
+import type { Reach } from "../archive/swap-directory.ts";
+import type { Exchange } from "../door/exchange.ts";
+import type { Exclusive } from "../exclusive.ts";
+import type { Layout } from "../layout.ts";
+import { Problem } from "../problem.ts";
+import { copyDatabases, hasDatabase, historyTraces, historyWalk, settleDamage } from "./history-files.ts";
+import type { HistoryMarker } from "./history-marker.ts";
+
+/**
+ * The agent's history and HOME as archives. Until the gate opens they can only be restored, from then
+ * on only be archived: nothing is ever put under a running agent, and what was not restored yet is
+ * never archived.
+ */
+export interface History {
+  create(exchange: Exchange): Promise<void>;
+  restore(exchange: Exchange): Promise<void>;
+  /** Whether the disk has anything that a restore would replace. */
+  state(exchange: Exchange): Promise<void>;
+  createHome(exchange: Exchange): Promise<void>;
+  restoreHome(exchange: Exchange): Promise<void>;
+  /** Opens the gate where there is nothing to restore. Idempotent. */
+  skip(): Promise<void>;
+}
+
+export interface HistoryOptions {
+  layout: Layout;
+  marker: HistoryMarker;
+  gate: { readonly gate: "closed" | "open"; open(): Promise<void> };
+  exclusive: Exclusive;
+  report(message: string): void;
+  reach?: Reach;
+}
+
+const mostEntries = 2_000_000;
+const homeLimits: TreeLimits = { mostBytes: 4 * 1024 ** 3, mostEntries: 300_000 };
+const beforeStart = "The agent's start";
+
+export function createHistory(options: HistoryOptions): History {
+  const { layout, marker, gate, exclusive, report, reach } = options;
+  let skipping: Promise<void> | null = null;
+
+  function requireOpen(): void {
+    if (gate.gate === "open") return;
+    throw new Problem("conflict", "The agent's history has not been restored yet, so it is not archived.");
+  }
+
+  async function whyKept(): Promise<string | null> {
+    if (gate.gate === "open") return "The agent runs already.";
+    const outcome = await marker.find();
+    return outcome && `The history of this boot was ${outcome} before.`;
+  }
+
+  /** Bounded by its volume alone; a file that claims to be larger than that is made of holes. */
+  async function historyLimits(): Promise<TreeLimits> {
+    const { blocks, bsize } = await statfs(layout.root);
+    return { mostBytes: blocks * bsize, mostEntries };
+  }
+
+  return {
+    async create(exchange) {
+      await exchange.body();
+      requireOpen();
+      await exclusive.run("The agent's history", async () => {
+        const limits = await historyLimits();
+        const traces = await measureContent(historyTraces(layout.history), exchange.signal);
+        if (traces.files === 0) return exchange.empty(204);
+        if (exchange.query.get("unless") === traces.fingerprint) return exchange.empty(304);
+        requireWithin(traces, limits, "The agent's history");
+        await sendArchive(exchange, traces, {
+          walk: historyWalk(layout.history),
+          makeCopies: () => copyDatabases({ root: layout.history, temporary: layout.temporary }),
+          limits,
+          rootName: archiveRoots.history,
+          withManifest: false,
+        });
+      });
+    },
+    async restore(exchange) {
+      const body = exchange.upload();
+      const answer = await exclusive.run<HistoryRestored>(beforeStart, async () => {
+        const kept = await whyKept();
+        if (kept) return { outcome: "kept", cause: kept, fingerprint: null };
+        let damage: string | null = null;
+        const { fingerprint } = await restoreDirectory({
+          source: body,
+          directory: layout.history,
+          rootName: archiveRoots.history,
+          unrelated: "ignore",
+          limits: await historyLimits(),
+          signal: exchange.signal,
+          async inspect(staged) {
+            damage = await settleDamage(staged, join(layout.managed, "damaged-history"));
+          },
+          ...(reach ? { reach } : {}),
+        });
+        if (damage) report(`The restored history is damaged and was set aside: ${damage}`);
+        await marker.set(damage ? "fresh" : "restored");
+        return { outcome: damage ? "fresh" : "restored", cause: damage, fingerprint: damage ? null : fingerprint };
+      });
+      await gate.open();
+      exchange.json(200, answer);
+    },
+    async state(exchange) {
+      const home = await measureContent(homeWalk(layout.home), exchange.signal);
+      const state: HistoryState = { hasHistory: await hasDatabase(layout.history), hasHome: home.files > 0 };
+      exchange.json(200, state);
+    },
+    async createHome(exchange) {
+      await exchange.body();
+      requireOpen();
+      await exclusive.run("HOME", async () => {
+        const walk = homeWalk(layout.home);
+        const measure = await measureContent(walk, exchange.signal);
+        if (measure.files === 0) return exchange.empty(204);
+        if (exchange.query.get("unless") === measure.fingerprint) return exchange.empty(304);
+        requireWithin(measure, homeLimits, "HOME");
+        await sendArchive(exchange, measure, {
+          walk,
+          limits: homeLimits,
+          rootName: archiveRoots.home,
+          withManifest: true,
+        });
+      });
+    },
+    async restoreHome(exchange) {
+      const body = exchange.upload();
+      const answer = await exclusive.run<HomeRestored>(beforeStart, async () => {
+        const kept = await whyKept();
+        if (kept) return { outcome: "kept", cause: kept, fingerprint: null };
+        const { fingerprint } = await restoreDirectory({
+          source: body,
+          directory: layout.home,
+          rootName: archiveRoots.home,
+          unrelated: "refuse",
+          limits: homeLimits,
+          signal: exchange.signal,
+          ...(reach ? { reach } : {}),
+        });
+        return { outcome: "restored", cause: null, fingerprint };
+      });
+      exchange.json(200, answer);
+    },
+    async skip() {
+      if (gate.gate === "open") return;
+      skipping ??= exclusive
+        .run(beforeStart, async () => {
+          if (!(await marker.find())) await marker.set("skipped");
+          await gate.open();
+        })
+        .finally(() => {
+          skipping = null;
+        });
+      await skipping;
+    },
+  };
+}
+
+function homeWalk(root: string): Parameters<typeof measureContent>[0] {
+  // Trees of packages that tools fetch again; what a person put into HOME stays.
+  const fetched = new Set([".cargo/registry", ".cargo/git", ".rustup", ".m2/repository", ".nuget/packages", "go/pkg"]);
+  const caches = new Set([".bun/install/cache", ".local/share/pnpm", ".local/share/Trash", ".yarn/berry/cache"]);
+  return {
+    root,
+    leaveOut: ({ name, path, status }) =>
+      status.isDirectory() && (fetched.has(name) || caches.has(name) || isRegenerable(name, path))
+        ? "regenerable"
+        : null,
+  };
+}
+
+async function measureContent(walk: Parameters<typeof measureTree>[0], signal: AbortSignal) {
+  let files = 0;
+  const measure = await measureTree(
+    {
+      ...walk,
+      onEntry({ kind }) {
+        if (kind !== "directory") files += 1;
+      },
+    },
+    signal,
+  );
+  return { ...measure, files };
+}

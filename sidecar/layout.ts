@@ -1,0 +1,52 @@
+import { mkdir, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { recoverDirectories, recoverDirectory } from "./archive/swap-directory.ts";
+
+/** Where everything of a sandbox lives below its workspace root. */
+export interface Layout {
+  root: string;
+  sessions: string;
+  /** XDG_DATA_HOME: opencode's database and snapshots, the agent history. */
+  history: string;
+  home: string;
+  managed: string;
+  cache: string;
+  temporary: string;
+  agentConfig: string;
+  agentRecord: string;
+  historyMarker: string;
+  workspaceLives: string;
+}
+
+/** `cache` and `temporary` are regenerable and so in `managed`, which no archive takes. */
+export function layoutOf(root: string): Layout {
+  const managed = join(root, "managed");
+  return {
+    root,
+    sessions: join(root, "sessions"),
+    history: join(root, "opencode-data"),
+    home: join(root, "home"),
+    managed,
+    cache: join(managed, "cache"),
+    temporary: join(managed, "tmp"),
+    agentConfig: join(managed, "opencode.json"),
+    agentRecord: join(managed, "agent.json"),
+    historyMarker: join(managed, "history-restored.json"),
+    workspaceLives: join(managed, "workspaces"),
+  };
+}
+
+export async function makeLayout(layout: Layout): Promise<void> {
+  await rm(layout.temporary, { recursive: true, force: true });
+  const { sessions, history, home, managed, cache, temporary } = layout;
+  for (const directory of [sessions, history, home, managed, cache, temporary]) {
+    await mkdir(directory, { recursive: true, mode: 0o755 });
+  }
+}
+
+/** Ends restores that a death cut off, before anything is made or used. */
+export async function recoverLayout({ sessions, history, home }: Layout): Promise<void> {
+  await recoverDirectory(history);
+  await recoverDirectory(home);
+  await recoverDirectories(sessions);
+}
