@@ -1,0 +1,97 @@
+import { sql } from "drizzle-orm";
+import { z } from "zod";
+import type { Actor } from "../auth/index.ts";
+import { tenantId, userId } from "../protocol/ids.ts";
+import { adoptSandbox } from "./adopt-sandbox.ts";
+import type { HeldSandbox, LifecycleContext } from "./lifecycle-context.ts";
+
+const liveSandbox = z.object({
+  sandbox_id: z.uuid(),
+  tenant_id: tenantId,
+  user_id: userId,
+  lease_expires_at: z.coerce.date().nullable(),
+});
+
+/**
+ * Every sandbox that is said to be awake and whose lease can be had: kept or settled. What runs here without
+ * being said to be awake is ended, since a later wake must not find it. One that fails does not hinder others.
+ */
+export async function adoptAll(context: LifecycleContext, signal: AbortSignal): Promise<HeldSandbox[]> {
+  const live = await listLive(context);
+  await endOrphans(context, new Set(live.map(({ sandbox_id }) => sandbox_id)), signal);
+  const adopted: HeldSandbox[] = [];
+  for (const batch of inBatches(live, 8)) {
+    signal.throwIfAborted();
+    const outcomes = await Promise.all(
+      batch.map(({ sandbox_id, tenant_id, user_id }) =>
+        adoptOne(context, { tenantId: tenant_id, userId: user_id, role: "user" }, { sandboxId: sandbox_id, signal }),
+      ),
+    );
+    adopted.push(...outcomes.filter((sandbox) => sandbox !== null));
+  }
+  return adopted;
+}
+
+/**
+ * While the server runs: sandboxes whose server is gone, as far as they can be reached from here. What only
+ * another machine can reach is left alone, and so is what is gone: the next turn wakes it.
+ */
+export async function adoptLapsed(
+  context: LifecycleContext,
+  { isOurs, signal }: { isOurs(sandboxId: string): boolean; signal: AbortSignal },
+): Promise<HeldSandbox[]> {
+  const adopted: HeldSandbox[] = [];
+  for (const { sandbox_id: sandboxId, tenant_id, user_id, lease_expires_at } of await listLive(context)) {
+    signal.throwIfAborted();
+    // Clocks differ; the database decides when the lease is taken.
+    if (isOurs(sandboxId) || (lease_expires_at && lease_expires_at.getTime() > Date.now())) continue;
+    const report = await context.backend.report(sandboxId, { backend: "local" }, signal).catch(() => "unknown");
+    if (report !== "present") continue;
+    const sandbox = await adoptOne(
+      context,
+      { tenantId: tenant_id, userId: user_id, role: "user" },
+      { sandboxId, signal, onlyLapsed: true },
+    );
+    if (sandbox) adopted.push(sandbox);
+  }
+  return adopted;
+}
+
+async function listLive({ database }: LifecycleContext) {
+  const rows = await database.transaction("nobody", (tx) => tx.execute(sql`select * from list_live_sandboxes()`));
+  return rows.map((row) => liveSandbox.parse(row));
+}
+
+async function adoptOne(
+  context: LifecycleContext,
+  actor: Actor,
+  { sandboxId, signal, onlyLapsed = false }: { sandboxId: string; signal: AbortSignal; onlyLapsed?: boolean },
+): Promise<HeldSandbox | null> {
+  try {
+    const taken = await context.leases.take(actor, sandboxId, { onlyLapsed });
+    if (!taken) return null;
+    if (taken.row.backend === context.backend.kind) return await adoptSandbox(context, { ...taken, signal });
+    await context.leases.release(taken.lease);
+    return null;
+  } catch (error) {
+    signal.throwIfAborted();
+    context.logger.error({ err: error, sandboxId }, "A sandbox could be neither taken over nor ended");
+    return null;
+  }
+}
+
+async function endOrphans(context: LifecycleContext, live: ReadonlySet<string>, signal: AbortSignal): Promise<void> {
+  const { backend, logger, deadlines } = context;
+  const orphans = (await backend.list(signal)).filter(({ sandboxId, running }) => running && !live.has(sandboxId));
+  const ends = orphans.map(async ({ sandboxId }) => {
+    logger.warn({ sandboxId }, "A sandbox ran that nobody knows to be awake: ending it");
+    await backend.terminate(sandboxId, null, AbortSignal.timeout(deadlines.terminateMilliseconds));
+  });
+  for (const outcome of await Promise.allSettled(ends)) {
+    if (outcome.status === "rejected") logger.error({ err: outcome.reason }, "An orphan could not be ended");
+  }
+}
+
+function* inBatches<Item>(items: readonly Item[], size: number): Generator<Item[]> {
+  for (let start = 0; start < items.length; start += size) yield items.slice(start, start + size);
+}

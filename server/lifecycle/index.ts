@@ -1,0 +1,50 @@
+import type { Actor } from "../auth/index.ts";
+import type { SidecarClient } from "../sandboxes/sidecar-client.ts";
+
+export interface WakePhase {
+  phase: "starting-sandbox" | "starting-agent" | "restarting-agent" | "running" | "failed";
+  message: string;
+}
+
+/** A sandbox that runs and whose lease this process holds. */
+export interface RunningSandbox {
+  sandboxId: string;
+  leaseEpoch: number;
+  sidecar: SidecarClient;
+  /** Aborted when the sandbox is lost, put to sleep, or the lease is superseded. */
+  signal: AbortSignal;
+}
+
+export interface Lifecycle {
+  /**
+   * The sandbox of this session's person, running: adopted, or woken. Concurrent calls share one wake.
+   * `onPhase` hears phases only when there is something to wait for. Assigns the sandbox to the
+   * session when it has none; its isolation never changes afterwards (invariant 16).
+   */
+  ensureRunning(input: {
+    actor: Actor;
+    sessionId: string;
+    onPhase: (phase: WakePhase) => Promise<void>;
+    signal: AbortSignal;
+  }): Promise<RunningSandbox>;
+  /** Whether a lease of that owner keeps nobody here from running the sandbox: our own, or a gone predecessor's. */
+  isOwnLease(leaseOwner: string): boolean;
+  /** The sandbox if this process already runs it; never wakes. */
+  findRunning(sandboxId: string): RunningSandbox | null;
+  /** All that this process runs at the moment, and whose they are. */
+  listRunning(): (RunningSandbox & { actor: Actor })[];
+  /**
+   * Called with the models or keys of a tenant changed: agents restart with the new file once none
+   * of the sandbox's sessions has a running turn: now, at `turnEnded`, or before the next turn.
+   */
+  applyModels(tenantId: string): void;
+  /** A turn of this sandbox is over: what waited for the agent to be idle is done now. */
+  turnEnded(sandboxId: string): void;
+  /** Boot: re-adopts what is healthy; resolves with the sandboxes that this process now holds. */
+  adopt(signal: AbortSignal): Promise<{ sandboxId: string; actor: Actor }[]>;
+  /**
+   * Server's end: gives up wakes and lets go of leases. With `terminate`, sandboxes are ended within 8 s and
+   * sleep, their files kept; otherwise they run on for the next process. Idempotent.
+   */
+  close(options: { terminate: boolean }): Promise<void>;
+}

@@ -1,0 +1,135 @@
+import { and, eq, sql } from "drizzle-orm";
+import type { Database, Transaction } from "../../db/client.ts";
+import { sandboxes } from "../../db/schema/index.ts";
+import type { Actor } from "../auth/index.ts";
+import { AppError } from "../errors.ts";
+import { mayBecome, type SandboxState } from "../sandboxes/index.ts";
+
+export type SandboxRecord = typeof sandboxes.$inferSelect;
+
+/** The right to run one sandbox. Every write under it carries the epoch and fails once it is superseded. */
+export interface Lease {
+  readonly sandboxId: string;
+  readonly actor: Actor;
+  readonly epoch: number;
+}
+
+export interface Leases {
+  /** Of this process, or of a predecessor with the same home, which cannot be alive. */
+  isOwn(leaseOwner: string): boolean;
+  /**
+   * Null while another server holds it. The epoch is raised: whoever held it before writes nothing any more.
+   * `onlyLapsed`: also null while this process or a predecessor holds it.
+   */
+  take(
+    actor: Actor,
+    sandboxId: string,
+    options?: { onlyLapsed: boolean },
+  ): Promise<{ lease: Lease; row: SandboxRecord } | null>;
+  /** False once superseded. */
+  renew(lease: Lease): Promise<boolean>;
+  /** The sandbox is being used. Throws `conflict` when the lease is superseded. */
+  touch(lease: Lease): Promise<void>;
+  /** Idempotent; changes nothing once superseded. */
+  release(lease: Lease): Promise<void>;
+  /** In a transaction as the sandbox's person; throws `conflict` when the lease is superseded. */
+  write<Result>(lease: Lease, work: (tx: Transaction) => Promise<Result>): Promise<Result>;
+  /** As `write`, for the row itself. Throws when the table of states does not allow the change. */
+  update(lease: Lease, changes: SandboxChanges): Promise<void>;
+}
+
+export type SandboxChanges = Partial<
+  Pick<
+    SandboxRecord,
+    | "wantedState"
+    | "observedState"
+    | "stateCause"
+    | "bootId"
+    | "bootSecretEncrypted"
+    | "tokenEncrypted"
+    | "address"
+    | "agentConfigHash"
+    | "lastActiveAt"
+  >
+>;
+
+export const leaseSeconds = 15;
+
+/**
+ * `place` names the home whose lock this process holds: leases of earlier processes with that home are
+ * taken over at once, since none of them can be alive. All others must lapse first.
+ */
+export function createLeases(options: { database: Database; instance: string; place: string | null }): Leases {
+  const { database, instance, place } = options;
+  const owner = place === null ? instance : `${place}/${instance}`;
+  const expiry = sql`now() + make_interval(secs => ${leaseSeconds})`;
+  const own = ({ sandboxId, epoch }: Lease) =>
+    and(eq(sandboxes.id, sandboxId), eq(sandboxes.leaseOwner, owner), eq(sandboxes.leaseEpoch, epoch));
+
+  const write: Leases["write"] = (lease, work) =>
+    database.transaction(lease.actor, async (tx) => {
+      await lockRow(tx, lease);
+      return work(tx);
+    });
+
+  async function lockRow(tx: Transaction, lease: Lease): Promise<SandboxState> {
+    const [row] = await tx
+      .select({ state: sandboxes.observedState })
+      .from(sandboxes)
+      .where(own(lease))
+      .for("no key update");
+    if (!row) throw superseded();
+    return row.state;
+  }
+
+  return {
+    isOwn: (leaseOwner) => leaseOwner === owner || (place !== null && leaseOwner.startsWith(`${place}/`)),
+    async take(actor, sandboxId, { onlyLapsed } = { onlyLapsed: false }) {
+      const predecessor = place === null ? sql`false` : sql`starts_with(${sandboxes.leaseOwner}, ${`${place}/`})`;
+      const ours = onlyLapsed ? sql`false` : sql`${sandboxes.leaseOwner} = ${owner} or ${predecessor}`;
+      const [row] = await database.transaction(actor, (tx) =>
+        tx
+          .update(sandboxes)
+          .set({ leaseOwner: owner, leaseEpoch: sql`${sandboxes.leaseEpoch} + 1`, leaseExpiresAt: expiry })
+          .where(
+            sql`${sandboxes.id} = ${sandboxId} and (${sandboxes.leaseOwner} is null
+              or ${sandboxes.leaseExpiresAt} < now() or ${ours})`,
+          )
+          .returning(),
+      );
+      return row ? { lease: { sandboxId, actor, epoch: row.leaseEpoch }, row } : null;
+    },
+    async renew(lease) {
+      const rows = await database.transaction(lease.actor, (tx) =>
+        tx.update(sandboxes).set({ leaseExpiresAt: expiry }).where(own(lease)).returning({ id: sandboxes.id }),
+      );
+      return rows.length > 0;
+    },
+    async touch(lease) {
+      const rows = await database.transaction(lease.actor, (tx) =>
+        tx.update(sandboxes).set({ lastActiveAt: sql`now()` }).where(own(lease)).returning({ id: sandboxes.id }),
+      );
+      if (rows.length === 0) throw superseded();
+    },
+    async release(lease) {
+      await database.transaction(lease.actor, (tx) =>
+        tx.update(sandboxes).set({ leaseOwner: null, leaseExpiresAt: null }).where(own(lease)),
+      );
+    },
+    write,
+    update: (lease, changes) =>
+      database.transaction(lease.actor, async (tx) => {
+        const from = await lockRow(tx, lease);
+        const to = changes.observedState ?? from;
+        if (from !== to && !mayBecome(from, to)) throw new Error(`A sandbox cannot become ${to} when it is ${from}.`);
+        await tx
+          .update(sandboxes)
+          .set({ ...changes, updatedAt: new Date() })
+          .where(own(lease));
+      }),
+  };
+}
+
+function superseded(): AppError {
+  return new AppError("conflict", "Another server has taken over this sandbox.");
+}

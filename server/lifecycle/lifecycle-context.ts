@@ -1,0 +1,87 @@
+import type { Database } from "../../db/client.ts";
+import type { Actor } from "../auth/index.ts";
+import type { Logger } from "../lib/logger.ts";
+import type { SecretBox } from "../lib/secret-box.ts";
+import type { Serial } from "../lib/serial.ts";
+import type { SandboxBackend, SandboxDoor, SandboxIsolation } from "../sandboxes/sandbox-backend.ts";
+import type { SidecarClient } from "../sandboxes/sidecar-client.ts";
+import type { Lease, Leases } from "./lease.ts";
+import type { SigningKey } from "./signing-key.ts";
+
+export interface LifecycleOptions {
+  database: Database;
+  backend: SandboxBackend;
+  /** The strongest isolation that this machine was proved to give. */
+  strongest: SandboxIsolation;
+  secretBox: SecretBox;
+  signingKey: SigningKey;
+  createSidecarClient(input: {
+    sandboxId: string;
+    bootId: string;
+    bootSecret: Uint8Array;
+    privateKey: SigningKey["privateKey"];
+    door: SandboxDoor;
+  }): SidecarClient;
+  /** The gateway's: the opencode.json of a tenant. */
+  agentConfig(caller: { tenantId: string; userId: string }): Promise<Record<string, unknown>>;
+  /**
+   * The gate closed: brings the agent's memory back where the disk has none, then opens the gate. The cause of a
+   * memory that is lost all the same stands on the row, where admins see it.
+   */
+  wakeHistory(input: {
+    actor: Actor;
+    sandboxId: string;
+    sidecar: SidecarClient;
+    signal: AbortSignal;
+  }): Promise<{ cause: string | null }>;
+  /** Names the home whose lock this process holds: leases of its predecessors are taken over at once. Null: all must lapse. */
+  place: string | null;
+  logger: Pick<Logger, "info" | "warn" | "error">;
+  deadlines?: Partial<Deadlines>;
+}
+
+export interface Deadlines {
+  wakeMilliseconds: number;
+  agentStartMilliseconds: number;
+  healthMilliseconds: number;
+  renewEveryMilliseconds: number;
+  /** How often this process looks for sandboxes whose server is gone. */
+  takeOverEveryMilliseconds: number;
+  /** How often the backend is asked whether the sandbox is still there. */
+  reportEveryMilliseconds: number;
+  /** How often the sidecar has to prove itself. */
+  healthEveryMilliseconds: number;
+  /** How long a sandbox that is there may answer nothing. */
+  quarantineMilliseconds: number;
+  terminateMilliseconds: number;
+}
+
+export const defaultDeadlines: Deadlines = {
+  wakeMilliseconds: 120_000,
+  agentStartMilliseconds: 30_000,
+  healthMilliseconds: 5_000,
+  renewEveryMilliseconds: 5_000,
+  takeOverEveryMilliseconds: 5_000,
+  reportEveryMilliseconds: 2_000,
+  healthEveryMilliseconds: 10_000,
+  quarantineMilliseconds: 600_000,
+  terminateMilliseconds: 8_000,
+};
+
+export interface LifecycleContext extends Omit<LifecycleOptions, "deadlines"> {
+  deadlines: Deadlines;
+  leases: Leases;
+}
+
+/** A sandbox that runs under a lease of this process. */
+export interface HeldSandbox {
+  readonly lease: Lease;
+  readonly sidecar: SidecarClient;
+  /** Aborted once it is lost, ended or superseded; the reason is what viewers are told. */
+  readonly lost: AbortController;
+  /** Restarts of the agent and the check before a turn exclude each other. */
+  readonly serial: Serial;
+  configHash: string | null;
+  /** The agent has to restart with another configuration as soon as it is idle. */
+  configIsStale: boolean;
+}

@@ -1,0 +1,49 @@
+import { AppError } from "../errors.ts";
+import { sidecarProtocol } from "../protocol/sidecar.ts";
+import type { SandboxAddress } from "../sandboxes/sandbox-backend.ts";
+import type { SidecarClient } from "../sandboxes/sidecar-client.ts";
+import type { LifecycleContext } from "./lifecycle-context.ts";
+
+export async function waitForAgent(
+  { deadlines }: LifecycleContext,
+  sidecar: SidecarClient,
+  signal: AbortSignal,
+): Promise<void> {
+  const late = AbortSignal.timeout(deadlines.agentStartMilliseconds);
+  await sidecar.waitForAgent(AbortSignal.any([signal, late])).catch((error: unknown) => {
+    if (signal.aborted || !late.aborted) throw error;
+    const message = `The agent did not start within ${deadlines.agentStartMilliseconds / 1000} s.`;
+    throw new AppError("timeout", message, { cause: error });
+  });
+}
+
+export async function openSidecar(
+  context: LifecycleContext,
+  boot: { sandboxId: string; bootId: string; bootSecret: Uint8Array; address: SandboxAddress },
+): Promise<SidecarClient> {
+  const { backend, createSidecarClient, signingKey } = context;
+  const { sandboxId, bootId, bootSecret, address } = boot;
+  const door = await backend.connect(sandboxId, address);
+  return createSidecarClient({ sandboxId, bootId, bootSecret, privateKey: signingKey.privateKey, door });
+}
+
+/** The sidecar of this very boot, speaking our protocol. Its answer is proved with the boot's secret. */
+export async function requireHealth(context: LifecycleContext, sidecar: SidecarClient, signal: AbortSignal) {
+  const late = AbortSignal.timeout(context.deadlines.healthMilliseconds);
+  const health = await sidecar.health(AbortSignal.any([signal, late]));
+  if (health.bootId !== sidecar.bootId || health.sandboxId !== sidecar.sandboxId) {
+    throw new AppError("upstream", "Another sandbox answers in the place of this one.");
+  }
+  if (health.protocol !== sidecarProtocol) {
+    throw new AppError("upstream", "The sandbox was started by another version of Dormouse.");
+  }
+  return health;
+}
+
+export function sealBootSecret({ secretBox }: LifecycleContext, sandboxId: string, secret: Uint8Array): string {
+  return secretBox.seal(Buffer.from(secret).toString("base64"), `sandbox-boot-secret:${sandboxId}`);
+}
+
+export function openBootSecret({ secretBox }: LifecycleContext, sandboxId: string, sealed: string): Uint8Array {
+  return Buffer.from(secretBox.open(sealed, `sandbox-boot-secret:${sandboxId}`), "base64");
+}

@@ -1,0 +1,35 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { SandboxAddress } from "../sandboxes/sandbox-backend.ts";
+import type { HeldSandbox, LifecycleContext } from "./lifecycle-context.ts";
+import { requireHealth } from "./open-sidecar.ts";
+
+const nowhere: SandboxAddress = { backend: "local" };
+
+/**
+ * Resolves with the cause once the sandbox is lost; with null when `held.lost` was aborted by somebody
+ * else. Unreachable is not dead: it is lost when its backend says that it is gone, or after a quarantine
+ * in which it was there but answered nothing.
+ */
+export async function watchSandbox(context: LifecycleContext, held: HeldSandbox): Promise<string | null> {
+  const { backend, deadlines } = context;
+  const { signal } = held.lost;
+  let healthDue = Date.now() + deadlines.healthEveryMilliseconds;
+  let answeredAt = Date.now();
+  for (;;) {
+    await sleep(deadlines.reportEveryMilliseconds, undefined, { signal, ref: false }).catch(() => {});
+    if (signal.aborted) return null;
+    const report = await backend.report(held.lease.sandboxId, nowhere, signal).catch(() => "unknown" as const);
+    if (signal.aborted) return null;
+    if (report === "gone") return "The sandbox ended unexpectedly.";
+    if (Date.now() < healthDue) continue;
+    healthDue = Date.now() + deadlines.healthEveryMilliseconds;
+    const healthy = await requireHealth(context, held.sidecar, signal).then(
+      () => true,
+      () => false,
+    );
+    if (healthy) answeredAt = Date.now();
+    else if (Date.now() - answeredAt > deadlines.quarantineMilliseconds) {
+      return "The sandbox did not answer any more and was ended.";
+    }
+  }
+}

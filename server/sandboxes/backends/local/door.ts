@@ -1,0 +1,53 @@
+import { connect, type Socket } from "node:net";
+import { Agent } from "undici";
+import type { SandboxDoor } from "../../sandbox-backend.ts";
+import { closeAll, openForBinding } from "./path-descriptors.ts";
+
+const connectMilliseconds = 5_000;
+
+export function openDoor(path: string): SandboxDoor & { close(): Promise<void> } {
+  const dispatcher = new Agent({
+    connect: (_options, callback) => {
+      connectToDoor(path).then(
+        (socket) => callback(null, socket),
+        (error: Error) => callback(error, null),
+      );
+    },
+  });
+  return {
+    dispatcher,
+    origin: "http://sandbox",
+    connect: () => connectToDoor(path),
+    close: () => dispatcher.destroy(),
+  };
+}
+
+/**
+ * The sandbox may put anything in place of its socket, also a link to a socket of the host. A handle on
+ * the entry itself, which is then connected to through /proc, does not follow one.
+ */
+export async function connectToDoor(path: string): Promise<Socket> {
+  if (process.platform !== "linux") return connectTo(path);
+  const descriptors = await openForBinding([path], { follow: false });
+  try {
+    return await connectTo(`/proc/self/fd/${descriptors[0]}`);
+  } finally {
+    await closeAll(descriptors);
+  }
+}
+
+function connectTo(path: string): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ path });
+    const late = setTimeout(() => socket.destroy(new Error("The door did not open in time.")), connectMilliseconds);
+    socket.once("error", (error) => {
+      clearTimeout(late);
+      reject(error);
+    });
+    socket.once("connect", () => {
+      clearTimeout(late);
+      socket.removeAllListeners("error");
+      resolve(socket);
+    });
+  });
+}

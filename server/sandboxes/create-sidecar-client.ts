@@ -1,0 +1,143 @@
+import { createHash, type KeyObject, randomBytes } from "node:crypto";
+import { Readable } from "node:stream";
+import { setTimeout as sleep } from "node:timers/promises";
+import { createParser } from "eventsource-parser";
+import { type Dispatcher, request as sendRequest } from "undici";
+import { AppError } from "../errors.ts";
+import { checkAnswer, hashBody, signatureHeaders, signRequest, streamedBody } from "../protocol/request-signature.ts";
+import { type NumberedEvent, numberedEvent, sidecarHealth } from "../protocol/sidecar.ts";
+import { downloadStream } from "./download-stream.ts";
+import type { SandboxDoor } from "./sandbox-backend.ts";
+import { collect, refusal, translate } from "./sidecar-answer.ts";
+import type { SidecarAnswer, SidecarClient, SidecarRequest } from "./sidecar-client.ts";
+import { uploadStream } from "./upload-stream.ts";
+
+export interface SidecarClientOptions {
+  door: SandboxDoor;
+  sandboxId: string;
+  bootId: string;
+  /** 32 bytes. */
+  bootSecret: Uint8Array;
+  /** The server's Ed25519 key. */
+  privateKey: KeyObject;
+}
+
+const headersDeadline = 30_000;
+const mostSilence = 300_000;
+// The sidecar sends a comment every 10 s.
+const mostEventSilence = 35_000;
+const agentDeadline = 60_000;
+
+export function createSidecarClient(options: SidecarClientOptions): SidecarClient {
+  const { door, sandboxId, bootId, bootSecret, privateKey } = options;
+
+  async function exchange(input: SidecarRequest & { silence: number }): Promise<SidecarAnswer> {
+    const { method, path, body = "", contentType, signal } = input;
+    const nonce = randomBytes(18).toString("base64url");
+    const bodyHash = hashBody(body);
+    const issuedAt = Date.now();
+    const signature = signRequest({ sandboxId, bootId, method, path, issuedAt, nonce, bodyHash }, privateKey);
+    const answer = await sendRequest(door.origin + path, {
+      dispatcher: door.dispatcher,
+      method,
+      headers: {
+        ...input.headers,
+        ...(contentType ? { "content-type": contentType } : {}),
+        [signatureHeaders.signature]: signature,
+        [signatureHeaders.issuedAt]: String(issuedAt),
+        [signatureHeaders.nonce]: nonce,
+        [signatureHeaders.bodyHash]: bodyHash,
+      },
+      body: body.length > 0 ? body : null,
+      headersTimeout: input.timeoutMilliseconds ?? headersDeadline,
+      bodyTimeout: input.silence,
+      signal,
+    }).catch((error) => Promise.reject(translate(error, signal)));
+    return proved(answer, nonce);
+  }
+
+  /** An answer whose proof holds; a body that was hashed is read as a whole and compared. */
+  async function proved(answer: Dispatcher.ResponseData, nonce: string): Promise<SidecarAnswer> {
+    const { statusCode: status, headers, body } = answer;
+    const proof = checkAnswer(String(headers[signatureHeaders.answer] ?? ""), { nonce, status }, bootSecret);
+    if (!proof) {
+      body.on("error", () => {}).destroy();
+      throw new AppError("upstream", "Something other than this sandbox's sidecar answered.");
+    }
+    if (proof.bodyHash === streamedBody) return { status, headers, body };
+    const bytes = await collect(body);
+    if (createHash("sha256").update(bytes).digest("hex") !== proof.bodyHash) {
+      throw new AppError("upstream", "The sidecar's answer was changed on its way.");
+    }
+    return { status, headers, body: Readable.from([bytes], { objectMode: false }) };
+  }
+
+  const client: SidecarClient = {
+    sandboxId,
+    bootId,
+    async health(signal) {
+      const request = { method: "GET", path: "/health", timeoutMilliseconds: 5_000, signal } as const;
+      return sidecarHealth.parse(await client.json(request));
+    },
+    send: (request) => exchange({ ...request, silence: mostSilence }),
+    async json<Result>({ json, ...request }: Omit<SidecarRequest, "body"> & { json?: unknown }): Promise<Result> {
+      const content = json === undefined ? {} : { body: JSON.stringify(json), contentType: "application/json" };
+      const answer = await client.send({ ...request, ...content });
+      const bytes = await collect(answer.body).catch((error) => Promise.reject(translate(error, request.signal)));
+      const text = bytes.toString("utf8");
+      if (answer.status >= 400) throw refusal(answer.status, text);
+      if (text === "") return undefined as Result;
+      try {
+        return JSON.parse(text) as Result;
+      } catch (cause) {
+        throw new AppError("upstream", "The sandbox answered with something that is not JSON.", { cause });
+      }
+    },
+    upload: (request) => uploadStream(options, request),
+    download: (request) => downloadStream(options, request),
+    async markRestored(signal) {
+      await client.json({ method: "POST", path: "/opencode-history/mark-restored", signal });
+    },
+    async waitForAgent(signal) {
+      const deadline = Date.now() + agentDeadline;
+      for (;;) {
+        const { agent, gate } = await client.health(signal);
+        if (agent.state === "running") return;
+        const words = agent.cause ? `: ${agent.cause}` : ".";
+        if (gate === "closed") throw new AppError("unavailable", "The agent still waits for its history.");
+        if (agent.state === "failed") throw new AppError("unavailable", `The agent does not start${words}`);
+        if (Date.now() > deadline) throw new AppError("timeout", `The agent did not start in time${words}`);
+        await sleep(50, undefined, { signal });
+      }
+    },
+    async restartAgent(input, signal) {
+      await client.json({ method: "POST", path: "/agent/restart", json: input, signal });
+    },
+    prepareWorkspace: (sessionId, signal) =>
+      client.json({ method: "POST", path: `/workspaces/${encodeURIComponent(sessionId)}`, signal }),
+    async removeWorkspace(sessionId, signal) {
+      const path = `/workspaces/${encodeURIComponent(sessionId)}`;
+      await client.json({ method: "DELETE", path, timeoutMilliseconds: 120_000, signal });
+    },
+    async *events(after, signal) {
+      const path = `/agent-events?after=${after}`;
+      const answer = await exchange({ method: "GET", path, signal, silence: mostEventSilence });
+      if (answer.status !== 200) throw refusal(answer.status, (await collect(answer.body)).toString("utf8"));
+      const arrived: NumberedEvent[] = [];
+      const parser = createParser({ onEvent: ({ data }) => arrived.push(numberedEvent.parse(JSON.parse(data))) });
+      try {
+        answer.body.setEncoding("utf8");
+        for await (const text of answer.body) {
+          parser.feed(text);
+          yield* arrived.splice(0);
+        }
+      } catch (error) {
+        throw translate(error, signal);
+      } finally {
+        answer.body.destroy();
+      }
+      throw new AppError("unavailable", "The sandbox closed its events.");
+    },
+  };
+  return client;
+}

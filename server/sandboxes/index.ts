@@ -1,0 +1,25 @@
+import type { Viewer } from "../auth/index.ts";
+import type { SandboxState } from "./sandbox-state.ts";
+
+export { createSidecarClient } from "./create-sidecar-client.ts";
+export { mayBecome, type SandboxState } from "./sandbox-state.ts";
+
+/** One row of the admin's table. No titles, no transcripts. */
+export interface SandboxRow {
+  id: string;
+  personName: string;
+  personEmail: string;
+  backend: string;
+  isolation: string;
+  state: SandboxState;
+  wantedState: SandboxState;
+  cause: string | null;
+  sessionCount: number;
+  lastActiveAt: Date | null;
+  createdAt: Date;
+}
+
+export interface Sandboxes {
+  /** Admin. */
+  list(viewer: Viewer): Promise<SandboxRow[]>;
+}

@@ -1,0 +1,52 @@
+import type { Readable } from "node:stream";
+import { AppError, type ErrorKind, isAppError, isErrorKind } from "../errors.ts";
+import { sidecarProblem } from "../protocol/sidecar.ts";
+
+const mostWholeBytes = 64 * 1024 * 1024;
+
+export async function collect(body: Readable): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of body as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > mostWholeBytes) throw new AppError("upstream", "The sandbox's answer is too large.");
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+const kindByStatus: Record<number, ErrorKind> = {
+  400: "invalid-input",
+  404: "not-found",
+  409: "conflict",
+  413: "too-large",
+  503: "unavailable",
+};
+
+/** The sidecar's own refusal, or else opencode's. A refused signature is our trouble, not that of whoever asked. */
+export function refusal(status: number, text: string): AppError {
+  const problem = sidecarProblem.safeParse(parsed(text)).data?.error;
+  if (problem && isErrorKind(problem.kind) && problem.kind !== "unauthenticated") {
+    return new AppError(problem.kind, problem.message);
+  }
+  if (problem) return new AppError("upstream", problem.message);
+  return new AppError(kindByStatus[status] ?? "upstream", `The agent answered ${status}: ${text.slice(0, 200)}`);
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+const timeouts = new Set(["UND_ERR_HEADERS_TIMEOUT", "UND_ERR_BODY_TIMEOUT", "UND_ERR_CONNECT_TIMEOUT"]);
+
+export function translate(error: unknown, signal: AbortSignal): unknown {
+  if (signal.aborted || isAppError(error)) return error;
+  const code = (error as { code?: string }).code;
+  if (code && timeouts.has(code))
+    return new AppError("timeout", "The sandbox did not answer in time.", { cause: error });
+  return new AppError("unavailable", "The sandbox cannot be reached.", { cause: error });
+}
