@@ -1,0 +1,71 @@
+import { expect, it, vi } from "vitest";
+import { sidecarOrigin } from "../protocol/sidecar.ts";
+import { startTestAgent } from "./test-agent.ts";
+import { createTestGateway, startProvider } from "./test-gateway.ts";
+
+vi.setConfig({ testTimeout: 120_000 });
+
+it("lets the real agent call every kind of provider by its own protocol, and shows the person what went wrong", async () => {
+  await using test = await createTestGateway();
+  const seen: string[] = [];
+  await using provider = await startProvider((request, response) => {
+    seen.push(`${request.method} ${request.url} ${request.headers["x-api-key"] ?? request.headers.authorization}`);
+    const error = { message: "This key was revoked", type: "authentication_error", code: "invalid_api_key" };
+    response
+      .writeHead(401, { "content-type": "application/json" })
+      .end(JSON.stringify(request.url?.includes("messages") ? { type: "error", error } : { error }));
+  });
+  const down = await startProvider(() => {});
+  await down[Symbol.asyncDispose]();
+  const kinds = ["openai", "anthropic", "openai-compatible"] as const;
+  const added = [];
+  for (const [index, baseUrl] of [...kinds.map(() => `${provider.url}/v1`), down.url].entries()) {
+    const { id } = await test.models.addProvider(test.admin, {
+      kind: kinds[index] ?? "anthropic",
+      name: `Provider ${index}`,
+      baseUrl,
+      key: `sk-canary-${index}`,
+    });
+    await test.models.chooseModels(test.admin, id, [{ id: "some/model-1", name: "One", enabled: true }]);
+    added.push(id);
+  }
+  const config = JSON.stringify(await test.gateway.agentConfig(test.person));
+  await using agent = await startTestAgent(JSON.parse(config.replaceAll(sidecarOrigin, test.sidecarUrl)));
+  const session = await agent.createSession("test");
+  const messageBy = async (id: string | undefined) =>
+    (await agent.prompt(session, "hello", `${id}/some/model-1`)).at(-1)?.info.error?.data;
+
+  for (const id of added.slice(0, 3)) {
+    expect(await messageBy(id)).toMatchObject({ message: "This key was revoked", statusCode: 401 });
+  }
+  expect(seen).toEqual([
+    "POST /v1/responses Bearer sk-canary-0",
+    "POST /v1/messages sk-canary-1",
+    "POST /v1/chat/completions Bearer sk-canary-2",
+  ]);
+  // A provider that is down is tried again for a while; meanwhile the reason is shown.
+  const trying = agent.prompt(session, "hello", `${added[3]}/some/model-1`);
+  await vi.waitFor(
+    async () => {
+      const status = (await agent.request("/session/status")) as Record<string, { type: string; message?: string }>;
+      expect(status[session]?.message).toMatch(/Provider 3.*refused.*Settings → Models/);
+    },
+    { timeout: 30_000, interval: 100 },
+  );
+  await agent.request(`/session/${session}/abort`, { method: "POST" });
+  await trying;
+});
+
+it("tells the agent what it may do by itself: all, what a person allowed, or reading only", async () => {
+  await using test = await createTestGateway();
+  const permissions = async () => (await test.gateway.agentConfig(test.person)).permission;
+  expect(await permissions()).toEqual({ "*": "allow" });
+  await test.models.choosePermissions(test.admin, "ask");
+  expect(await permissions()).toMatchObject({ "*": "allow", bash: "ask", edit: "ask", webfetch: "ask" });
+  await test.models.choosePermissions(test.admin, "deny");
+  expect(await permissions()).toMatchObject({ "*": "allow", bash: "deny", edit: "deny" });
+  expect((await test.models.settings(test.admin)).permissionPolicy).toBe("deny");
+  await expect(test.models.choosePermissions({ ...test.admin, role: "user" }, "allow")).rejects.toMatchObject({
+    kind: "forbidden",
+  });
+});

@@ -1,0 +1,96 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { Agent, type Dispatcher, EnvHttpProxyAgent } from "undici";
+import type { Database } from "../../db/client.ts";
+import type { Egress } from "../egress/index.ts";
+import type { Logger } from "../lib/logger.ts";
+import type { SecretBox } from "../lib/secret-box.ts";
+import { buildAgentConfig, demoProviderId } from "./agent-config.ts";
+import { answerProblem, notOffered, problems } from "./answer-problem.ts";
+import type { Callers } from "./create-callers.ts";
+import { createDemoModel, type DemoPace } from "./demo-model/create-demo-model.ts";
+import { findProvider, readTenantModels } from "./find-provider.ts";
+import type { Gateway } from "./index.ts";
+import { passThrough } from "./pass-through.ts";
+import { isAllowed, isGatewayPath, parseRoute } from "./routes.ts";
+
+export interface GatewayOptions {
+  database: Database;
+  secretBox: SecretBox;
+  callers: Callers;
+  egress: Egress;
+  /** The machine's own way out. */
+  proxy: { http: string | null; https: string | null; except: string };
+  demoPace: DemoPace;
+  logger: Pick<Logger, "warn" | "error">;
+  /** How long a provider may be silent; for tests. */
+  silenceMilliseconds?: number;
+}
+
+export function createGateway(options: GatewayOptions): Gateway {
+  const { database, secretBox, callers, egress, logger } = options;
+  const dispatcher = createDispatcher(options);
+  const demo = createDemoModel({ pace: options.demoPace });
+  const closing = new AbortController();
+  const calls = new Set<Promise<void>>();
+
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const caller = await callers.find(request.headers);
+    if (!caller) return answerProblem(response, "openai", problems.unauthenticated);
+    const route = parseRoute(request.url ?? "");
+    const method = request.method ?? "";
+    if (!route) return answerProblem(response, "openai", notOffered(method, (request.url ?? "").split("?")[0] ?? ""));
+    const { providerId, path } = route;
+    if (providerId === demoProviderId) {
+      if (!isAllowed("openai-compatible", method, path) || path === "responses") {
+        return answerProblem(response, "openai", notOffered(method, path));
+      }
+      return demo.answer({ path, request, response, signal: closing.signal });
+    }
+    const provider = await findProvider({ database, secretBox }, caller, providerId);
+    if (!provider) return answerProblem(response, "openai", problems.noProvider);
+    if (!isAllowed(provider.kind, method, path)) {
+      return answerProblem(response, provider.kind, notOffered(method, path));
+    }
+    return passThrough({ provider, path, request, response, dispatcher, signal: closing.signal, logger });
+  }
+
+  return {
+    handle(request, response) {
+      if (!isGatewayPath(request.url ?? "")) return false;
+      const call = answer(request, response).catch((error: unknown) => {
+        // Whoever left in the middle of sending needs no answer.
+        if (response.destroyed || (request.destroyed && !request.complete)) return;
+        logger.error({ err: error }, "The gateway failed");
+        answerProblem(response, "openai", problems.internal);
+      });
+      calls.add(call);
+      void call.finally(() => calls.delete(call));
+      return true;
+    },
+    connect: (request, socket, head) => egress.connect(request, socket, head),
+    agentConfig: async (person) => buildAgentConfig(await readTenantModels(database, person)),
+    async close() {
+      closing.abort();
+      await Promise.all([...calls, egress.close()]);
+      await dispatcher.destroy();
+    },
+  };
+}
+
+function createDispatcher({ proxy, silenceMilliseconds = 300_000 }: GatewayOptions): Dispatcher {
+  const limits = {
+    headersTimeout: silenceMilliseconds,
+    bodyTimeout: silenceMilliseconds,
+    connect: { timeout: 10_000 },
+    connectTimeout: 10_000,
+  };
+  if (!proxy.http && !proxy.https) return new Agent(limits);
+  const { http, https, except } = proxy;
+  return new EnvHttpProxyAgent({
+    ...limits,
+    // A model on this very machine is never the proxy's to reach.
+    noProxy: ["localhost", "127.0.0.1", except].filter(Boolean).join(","),
+    ...(http && { httpProxy: http }),
+    ...(https && { httpsProxy: https }),
+  });
+}
