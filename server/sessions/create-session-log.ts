@@ -1,0 +1,91 @@
+import { randomUUID } from "node:crypto";
+import type { Database } from "../../db/client.ts";
+import type { Actor } from "../auth/index.ts";
+import { AppError } from "../errors.ts";
+import { followLog } from "./follow-log.ts";
+import { followMany } from "./follow-many.ts";
+import { createLogHub, type LogHub } from "./log-hub.ts";
+import { createLogWriter } from "./log-writer.ts";
+import { readLog, readState, readTurnEntries } from "./read-log.ts";
+import type { SessionLog } from "./session-log.ts";
+
+const channel = "dormouse_log";
+
+/** `hub` is shared with whoever else tells viewers something, such as the file watch. */
+export function createSessionLog({ database, hub = createLogHub() }: { database: Database; hub?: LogHub }): SessionLog {
+  const origin = randomUUID();
+  const listener = database.listen([channel], {
+    onNotify(_channel, payload) {
+      const { sessionId, from, what } = parseNotice(payload);
+      // Viewers of this process heard of its own writes already.
+      if (from === origin) return;
+      if (what !== "touch") hub.tell(sessionId, (viewer) => viewer.onBehind());
+      if (what !== "") hub.tell(sessionId, (viewer) => viewer.onState());
+    },
+    onReady: () =>
+      hub.tellAll((viewer) => {
+        viewer.onBehind();
+        viewer.onState();
+      }),
+  });
+
+  /** All viewers of a session hear of a change at once and want the same: a read serves those who asked before it began. */
+  const states = new Map<string, ReturnType<typeof readState>>();
+  function shareState(actor: Actor, sessionId: string): ReturnType<typeof readState> {
+    const key = `${actor.userId} ${sessionId}`;
+    const coming = states.get(key);
+    if (coming) return coming;
+    const reading = new Promise<void>((begin) => setImmediate(begin)).then(() => {
+      states.delete(key);
+      return readState(database, actor, sessionId);
+    });
+    states.set(key, reading);
+    return reading;
+  }
+
+  const log: SessionLog = {
+    async openWriter({ actor, sessionId, sandboxId, leaseEpoch, turnId, bootId, fresh }) {
+      const restored = fresh ? null : await readTurnEntries(database, { actor, sessionId, turnId });
+      if (!fresh && !restored) throw new AppError("not-found", "There is no such session.");
+      const held = sandboxId && bootId ? { sandboxId, leaseEpoch, bootId } : null;
+      return createLogWriter({ database, hub, origin, actor, sessionId, turnId, held, restored });
+    },
+    read: (input) => readLog(database, input),
+    async readTurn(input) {
+      const entries = (await readTurnEntries(database, input))?.entries ?? [];
+      const keys = new Map(entries.map(({ number, key }) => [number, key]));
+      return entries.map(({ key, kind, open, body, under }) => ({
+        // What waits for an answer is no part of the agent's message.
+        key: kind === "ask" ? null : key,
+        kind,
+        open,
+        body,
+        under: under === null ? null : (keys.get(under) ?? null),
+      }));
+    },
+    follow: ({ actor, sessionId, after, signal }) =>
+      followLog({
+        hub,
+        sessionId,
+        actor,
+        after,
+        signal,
+        read: (version) => readLog(database, { actor, sessionId, after: version }),
+        state: () => shareState(actor, sessionId),
+      }),
+    followMany: (input) => followMany(log, input),
+    async touch(sessionId) {
+      hub.tell(sessionId, (viewer) => viewer.onState());
+      await database.call("select pg_notify($1, $2)", [channel, `${sessionId} 0 ${origin} touch`]);
+    },
+    state: (actor, sessionId) => readState(database, actor, sessionId),
+    close: () => listener.close(),
+  };
+  return log;
+}
+
+/** `session version origin [state | touch]`, as write_log and `touch` send it. */
+function parseNotice(payload: string): { sessionId: string; from: string; what: string } {
+  const [sessionId = "", , from = "", what = ""] = payload.split(" ");
+  return { sessionId, from, what };
+}

@@ -1,0 +1,84 @@
+import { desc, eq } from "drizzle-orm";
+import { z } from "zod";
+import type { Database } from "../../db/client.ts";
+import { sessions } from "../../db/schema/index.ts";
+import { parseInput } from "../lib/parse-input.ts";
+import { sessionId } from "../protocol/ids.ts";
+import type { ReleaseSession, SessionSummary, Sessions } from "./index.ts";
+import type { SessionLog } from "./session-log.ts";
+
+const titleInput = z
+  .string("Please give a title.")
+  .trim()
+  .min(1, "Please give a title.")
+  .max(200, "A title has at most 200 characters.");
+
+export interface SessionsOptions {
+  database: Database;
+  log: Pick<SessionLog, "touch">;
+  release: ReleaseSession;
+  /** Told of a clean-up that failed; the session is removed all the same. */
+  onReleaseFailed?: (error: unknown, sessionId: string) => void;
+}
+
+export function createSessions({ database, log, release, onReleaseFailed = () => {} }: SessionsOptions): Sessions {
+  return {
+    async list(viewer) {
+      const rows = await database.transaction(viewer, (tx) =>
+        tx.select().from(sessions).orderBy(desc(sessions.updatedAt)).limit(500),
+      );
+      return rows.map(toSummary);
+    },
+
+    async create(viewer) {
+      const [row] = await database.transaction(viewer, (tx) =>
+        tx.insert(sessions).values({ tenantId: viewer.tenantId, userId: viewer.userId }).returning(),
+      );
+      if (!row) throw new Error("The session was not stored.");
+      return toSummary(row);
+    },
+
+    async find(viewer, id) {
+      const wanted = sessionId.safeParse(id);
+      if (!wanted.success) return null;
+      const [row] = await database.transaction(viewer, (tx) =>
+        tx.select().from(sessions).where(eq(sessions.id, wanted.data)),
+      );
+      return row ? toSummary(row) : null;
+    },
+
+    async rename(viewer, id, given) {
+      const wanted = sessionId.safeParse(id);
+      const title = parseInput(titleInput, given);
+      if (!wanted.success) return null;
+      const [row] = await database.transaction(viewer, (tx) =>
+        tx.update(sessions).set({ title, titleFrom: "person" }).where(eq(sessions.id, wanted.data)).returning(),
+      );
+      if (!row) return null;
+      await log.touch(row.id);
+      return toSummary(row);
+    },
+
+    async remove(viewer, id) {
+      const wanted = sessionId.safeParse(id);
+      if (!wanted.success) return false;
+      const [row] = await database.transaction(viewer, (tx) =>
+        tx.select().from(sessions).where(eq(sessions.id, wanted.data)),
+      );
+      if (!row) return false;
+      try {
+        await release(viewer, { sessionId: row.id, sandboxId: row.sandboxId, agentSessionId: row.agentSessionId });
+      } catch (error) {
+        onReleaseFailed(error, row.id);
+      }
+      await database.transaction(viewer, (tx) => tx.delete(sessions).where(eq(sessions.id, row.id)));
+      // Viewers find nothing any more and end.
+      await log.touch(row.id);
+      return true;
+    },
+  };
+}
+
+function toSummary({ id, title, createdAt, updatedAt }: typeof sessions.$inferSelect): SessionSummary {
+  return { id, title: title || "New session", createdAt, updatedAt };
+}

@@ -1,0 +1,126 @@
+import { sql } from "drizzle-orm";
+import type { Database, Transaction } from "../../db/client.ts";
+import type { Actor } from "../auth/index.ts";
+import { sessionId as sessionIdSchema } from "../protocol/ids.ts";
+import type { LogEntry } from "../protocol/log-entry.ts";
+import type { SessionState } from "../protocol/session-events.ts";
+
+export interface ReadLog {
+  entries: LogEntry[];
+  version: number;
+}
+
+interface EntryRow extends Record<string, unknown> {
+  session_version: string;
+  number: string | null;
+  version: string;
+  turn_id: string | null;
+  kind: string;
+  open: boolean;
+  under: string | null;
+  at: Date | string;
+  body: unknown;
+  key: string | null;
+}
+
+/** One statement, so that entries and version are of one moment. Null when the session is not this person's. */
+export async function readLog(
+  database: Database,
+  { actor, sessionId, after }: { actor: Actor; sessionId: string; after: number },
+): Promise<ReadLog | null> {
+  if (!sessionIdSchema.safeParse(sessionId).success) return null;
+  const rows = await database.transaction(actor, (tx) =>
+    tx.execute<EntryRow>(sql`
+      select s.version as session_version, e.number, e.version, e.turn_id, e.kind, e.open, e.under, e.body,
+        e.created_at as at
+      from sessions s left join log_entries e on e.session_id = s.id and e.version > ${after}
+      where s.id = ${sessionId} order by e.number`),
+  );
+  const [first] = rows;
+  if (!first) return null;
+  return { entries: first.number === null ? [] : rows.map(toEntry), version: Number(first.session_version) };
+}
+
+/**
+ * What a writer that takes over a turn has to know. The session's row is locked for a moment: a
+ * superseded writer has either finished its batch by then or will be refused.
+ */
+export async function readTurnEntries(
+  database: Database,
+  { actor, sessionId, turnId }: { actor: Actor; sessionId: string; turnId: string | null },
+): Promise<{ entries: (LogEntry & { key: string })[]; version: number; lastNumber: number } | null> {
+  return database.transaction(actor, async (tx) => {
+    const [session] = await tx.execute<{ version: string; last_number: string }>(
+      sql`select version, last_number from sessions where id = ${sessionId} for update`,
+    );
+    if (!session) return null;
+    const rows = turnId ? await keyedEntries(tx, turnId) : [];
+    return {
+      entries: rows.map((row) => ({ ...toEntry(row), key: row.key ?? "" })),
+      version: Number(session.version),
+      lastNumber: Number(session.last_number),
+    };
+  });
+}
+
+async function keyedEntries(tx: Transaction, turnId: string): Promise<EntryRow[]> {
+  return tx.execute<EntryRow>(sql`
+    select number, version, turn_id, kind, open, under, body, key, created_at as at from log_entries
+    where turn_id = ${turnId} and key is not null order by number`);
+}
+
+function toEntry(row: EntryRow): LogEntry {
+  return {
+    number: Number(row.number),
+    version: Number(row.version),
+    turnId: row.turn_id,
+    kind: row.kind,
+    open: row.open,
+    under: row.under === null ? null : Number(row.under),
+    at: new Date(row.at).toISOString(),
+    body: row.body,
+  } as LogEntry;
+}
+
+export async function readState(database: Database, actor: Actor, sessionId: string): Promise<SessionState | null> {
+  if (!sessionIdSchema.safeParse(sessionId).success) return null;
+  const [row] = await database.transaction(actor, (tx) =>
+    tx.execute<StateRow>(sql`
+      select s.id, s.title, s.memory_status, s.memory_cause, s.memory_at, b.observed_state, b.state_cause,
+        r.id as running_id, r.stop_requested_at is not null as stopping,
+        coalesce((select jsonb_agg(jsonb_build_object('id', q.id, 'kind', q.kind,
+          'sendNow', q.send_now_at is not null, 'prompt', q.prompt, 'queuedAt', q.queued_at)
+          order by q.send_now_at, q.position) from turns q where q.session_id = s.id and q.state = 'queued'), '[]') as queue
+      from sessions s left join sandboxes b on b.id = s.sandbox_id
+        left join turns r on r.session_id = s.id and r.state = 'running'
+      where s.id = ${sessionId}`),
+  );
+  if (!row) return null;
+  const queue = typeof row.queue === "string" ? (JSON.parse(row.queue) as SessionState["queue"]) : row.queue;
+  return {
+    id: row.id,
+    title: row.title || "New session",
+    runningTurnId: row.running_id,
+    stopRequested: row.stopping,
+    queue: queue.map((turn) => ({ ...turn, queuedAt: new Date(turn.queuedAt).toISOString() })),
+    sandbox: { state: row.observed_state ?? "none", cause: row.state_cause },
+    memory: {
+      status: row.memory_status,
+      cause: row.memory_cause,
+      at: row.memory_at === null ? null : new Date(row.memory_at).toISOString(),
+    },
+  };
+}
+
+interface StateRow extends Record<string, unknown> {
+  id: string;
+  title: string;
+  running_id: string | null;
+  stopping: boolean;
+  queue: SessionState["queue"] | string;
+  observed_state: Exclude<SessionState["sandbox"]["state"], "none"> | null;
+  state_cause: string | null;
+  memory_status: SessionState["memory"]["status"];
+  memory_cause: string | null;
+  memory_at: Date | string | null;
+}
