@@ -1,0 +1,57 @@
+import { AppError, type ErrorKind, isAppError } from "../errors.ts";
+import { sidecarProblem } from "../protocol/sidecar.ts";
+import { requestIdOf, shorten } from "./agent-failure.ts";
+import { isFields } from "./tool-content.ts";
+import type { AgentFailure } from "./turn-state.ts";
+
+/** An answer of opencode that is not what was asked for. */
+export interface AgentError extends AppError {
+  status: number;
+  requestId: string | undefined;
+}
+
+const kindByStatus: Record<number, ErrorKind> = { 404: "not-found", 409: "conflict", 503: "unavailable" };
+
+/** `what` is what was tried, as in "The agent could not …". */
+export function createAgentError(input: {
+  what: string;
+  status: number;
+  headers: Record<string, string | string[] | undefined>;
+  body: string;
+}): AppError {
+  const body = parse(input.body);
+  const problem = sidecarProblem.safeParse(body);
+  // Of the sidecar itself: opencode's own errors have a name, not a kind.
+  if (problem.success) return new AppError(kindByStatus[input.status] ?? "upstream", problem.data.error.message);
+  const said = shorten(messageOf(body) ?? input.body);
+  const message = `The agent could not ${input.what} (${input.status})${said ? `: ${said}` : "."}`;
+  const error = new AppError(kindByStatus[input.status] ?? "upstream", message);
+  return Object.assign(error, { status: input.status, requestId: requestIdOf(input.headers, body) });
+}
+
+/** What a turn says about an error of the client or of the event bus. */
+export function failureOfError(error: unknown): AgentFailure {
+  if (!isAppError(error)) return { code: "agent-error", message: "The agent could not be reached." };
+  const { status, requestId, code } = error as Partial<AgentError> & { code?: unknown };
+  const named = typeof code === "string" ? code : status ? String(status) : null;
+  return {
+    code: named ?? (error.kind === "timeout" ? "timeout" : "agent-error"),
+    message: error.message,
+    ...(requestId ? { requestId } : {}),
+  };
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+/** opencode answers `{ name, data: { message } }`, or `{ message }`. */
+function messageOf(body: unknown): string | null {
+  if (!isFields(body)) return null;
+  const message = isFields(body.data) ? body.data.message : body.message;
+  return typeof message === "string" ? message : null;
+}

@@ -1,0 +1,50 @@
+import { isFields } from "./tool-content.ts";
+import type { AgentFailure } from "./turn-state.ts";
+
+const mostOfABody = 200;
+
+/** opencode's error of a session or message: `{ name, data }`. */
+export function failureOfAgent(error: unknown): AgentFailure & { terminal: boolean } {
+  const { name, data: given } = isFields(error) ? error : {};
+  const data = isFields(given) ? given : {};
+  const message = shorten(firstText(data.message, data.responseBody, name) || "The agent failed without a reason.");
+  const requestId = requestIdOf(data.responseHeaders, data);
+  return {
+    code: codeOf(name, data),
+    message,
+    ...(requestId ? { requestId } : {}),
+    // The conversation is then compacted and goes on.
+    terminal: name !== "ContextOverflowError",
+  };
+}
+
+/** Named by headers of the provider or of opencode, or in the body of an answer. */
+export function requestIdOf(headers: unknown, body: unknown): string | undefined {
+  const fields = isFields(headers) ? headers : {};
+  const inner = isFields(body) ? body : {};
+  const found = firstText(
+    fields["x-request-id"],
+    fields["request-id"],
+    fields["x-opencode-request-id"],
+    inner.requestID,
+    inner.requestId,
+    inner.ref,
+    isFields(inner.data) ? inner.data.ref : undefined,
+  );
+  return found ? found.slice(0, 100) : undefined;
+}
+
+/** The first line, at most 200 characters: stack traces are not for people. */
+export function shorten(text: string): string {
+  return text.trim().split("\n", 1)[0]?.slice(0, mostOfABody) ?? "";
+}
+
+function codeOf(name: unknown, data: Record<string, unknown>): string {
+  if (name === "MessageAbortedError") return "aborted";
+  if (name === "ContextOverflowError") return "context-overflow";
+  return typeof data.statusCode === "number" ? String(data.statusCode) : "agent-error";
+}
+
+function firstText(...values: unknown[]): string {
+  return values.find((value): value is string => typeof value === "string" && value.trim() !== "") ?? "";
+}

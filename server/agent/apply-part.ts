@@ -1,0 +1,194 @@
+import { isDeepStrictEqual } from "node:util";
+import type { EntryBody, EntryKind, ToolCallBody } from "../protocol/log-entry.ts";
+import { isFinalTool, toolCallBody } from "./tool-call.ts";
+import { isFields } from "./tool-content.ts";
+import { type AgentPart, childOf, type KnownPart, type Output, type TurnState } from "./turn-state.ts";
+import { readUsage } from "./usage.ts";
+
+/** Parts that say nothing which the log shows: files changed are seen as diffs, snapshots are opencode's own. */
+const silent = new Set(["step-start", "patch", "snapshot", "file", "agent", "subtask", "retry"]);
+
+/**
+ * One assistant part as it is now. Parts are cumulative, so the same one twice changes nothing, and a
+ * later one fills whatever was missed in between.
+ */
+export function applyPart(state: TurnState, part: AgentPart, out: Output): void {
+  if (part.type === "text" || part.type === "reasoning") applyText(state, part, out);
+  else if (part.type === "tool") applyTool(state, part, out);
+  else if (part.type === "step-finish") applyStep(state, part, out);
+  else if (!silent.has(part.type)) count(state, `part:${part.type}`);
+}
+
+export function applyDelta(state: TurnState, properties: Record<string, unknown>, out: Output): void {
+  const { partID: key, field, delta } = properties;
+  if (typeof key !== "string" || typeof delta !== "string" || field !== "text") {
+    count(state, "message.part.delta");
+    return;
+  }
+  const part = state.parts.get(key);
+  // Without its beginning, or after a gap, a delta has no place: the cumulative part brings it.
+  if (!part?.open || part.uncertain || delta === "") return;
+  part.text += delta;
+  state.quiet = false;
+  out.changes.push({ type: "append", key, text: delta });
+}
+
+/** A compaction stands in the log as a boundary of the agent's memory; its summary follows as a thought. */
+export function applyCompaction(state: TurnState, part: AgentPart, out: Output): void {
+  const known = state.parts.get(part.id);
+  if (known) {
+    // Said once the summary is written: which messages stay beside it. A replay has to know.
+    if (typeof part.tail_start_id !== "string" || known.text === part.tail_start_id) return;
+    known.text = part.tail_start_id;
+    out.changes.push({ type: "close", key: part.id, verbatim: part });
+    return;
+  }
+  state.compacting = true;
+  const message = "The conversation was summarised to make room.";
+  openPart(state, { part, kind: "memory-note", body: { status: "compacted", message } }, out);
+  closePart(state, { key: part.id, verbatim: part }, out);
+}
+
+/** opencode begins the answer again: what was open of the failed try will never be continued. */
+export function discardOpen(
+  state: TurnState,
+  input: { session: string; attempt: number; reason: string },
+  out: Output,
+): void {
+  const keys = [...state.parts]
+    .filter(([, part]) => part.open && part.session === input.session && isUnfinishedTry(part))
+    .map(([key]) => key);
+  discard(state, { keys, attempt: input.attempt, reason: input.reason }, out);
+}
+
+export function discard(
+  state: TurnState,
+  input: { keys: string[]; attempt: number; reason: string },
+  out: Output,
+): void {
+  if (input.keys.length === 0) return;
+  for (const key of input.keys) {
+    const part = state.parts.get(key);
+    if (part) part.open = false;
+  }
+  out.changes.push({ type: "discard", ...input });
+}
+
+/** One plan for each turn: the root's list of what is to be done. */
+export function applyPlan(state: TurnState, todos: unknown, out: Output): void {
+  if (!Array.isArray(todos)) return;
+  const body: EntryBody<"plan"> = { entries: todos.filter(isFields).map(planEntry) };
+  const key = `plan:${state.root}`;
+  const known = state.parts.get(key);
+  if (known && (!known.open || isDeepStrictEqual(known.body, body))) return;
+  if (known) replaceBody(state, { key, body }, out);
+  else {
+    state.parts.set(key, { kind: "plan", session: state.root, open: true, text: "", uncertain: false, body });
+    out.changes.push({ type: "open", key, kind: "plan", body, under: null });
+  }
+}
+
+export function replaceBody(state: TurnState, input: { key: string; body: EntryBody }, out: Output): void {
+  const part = state.parts.get(input.key);
+  if (part) part.body = input.body;
+  out.changes.push({ type: "replace", ...input });
+}
+
+export function closePart(state: TurnState, input: { key: string; verbatim: unknown }, out: Output): void {
+  const part = state.parts.get(input.key);
+  if (!part?.open) return;
+  part.open = false;
+  out.changes.push({ type: "close", ...input });
+}
+
+export function count(state: TurnState, type: string): void {
+  state.unknown.set(type, (state.unknown.get(type) ?? 0) + 1);
+}
+
+function applyText(state: TurnState, part: AgentPart, out: Output): void {
+  const text = typeof part.text === "string" ? part.text : "";
+  const ended = isFields(part.time) && typeof part.time.end === "number";
+  const known = state.parts.get(part.id);
+  if (!known) openPart(state, { part, kind: kindOfText(state, part), body: { text } }, out);
+  else if (known.open) fillText({ key: part.id, known, text, ended }, out);
+  else return;
+  state.quiet = false;
+  if (ended) closePart(state, { key: part.id, verbatim: part }, out);
+}
+
+/**
+ * A part that still grows is first sent empty: only more text than is known counts then. At its end
+ * its text is the truth, whatever was known.
+ */
+function fillText(input: { key: string; known: KnownPart; text: string; ended: boolean }, out: Output): void {
+  const { key, known, text, ended } = input;
+  if (!ended && text.length < known.text.length) return;
+  if (text.startsWith(known.text)) {
+    if (text.length > known.text.length) out.changes.push({ type: "append", key, text: text.slice(known.text.length) });
+    if (text !== "") known.uncertain = false;
+  } else {
+    out.changes.push({ type: "replace", key, body: { text } });
+    known.uncertain = false;
+  }
+  known.text = text;
+}
+
+function applyTool(state: TurnState, part: AgentPart, out: Output): void {
+  const body = toolCallBody(part);
+  const known = state.parts.get(part.id);
+  if (known && !known.open) return;
+  if (!known) openPart(state, { part, kind: "tool_call", body }, out);
+  else if (!isDeepStrictEqual(known.body, body)) replaceBody(state, { key: part.id, body }, out);
+  state.quiet = false;
+  const child = childOf(body);
+  if (child) state.children.set(child, part.id);
+  if (body.tool === "todowrite" && part.sessionID === state.root) applyPlan(state, body.rawInput?.todos, out);
+  if (isFinalTool(body)) closePart(state, { key: part.id, verbatim: part }, out);
+}
+
+function applyStep(state: TurnState, part: AgentPart, out: Output): void {
+  const known = state.steps.get(part.id);
+  const message = state.messages.get(part.messageID);
+  // After a takeover or a loss the step may come before the message that names its model.
+  if (known && (known.modelId !== null || !message?.modelId)) return;
+  const usage = readUsage(part, message);
+  state.steps.set(part.id, usage);
+  out.signals.push({ type: "step-usage", key: part.id, usage });
+}
+
+function openPart(state: TurnState, input: { part: AgentPart; kind: EntryKind; body: EntryBody }, out: Output): void {
+  const { part, kind, body } = input;
+  const under = state.children.get(part.sessionID) ?? null;
+  const keepsBody = kind === "tool_call";
+  state.parts.set(part.id, {
+    kind,
+    session: part.sessionID,
+    open: true,
+    text: "text" in body ? body.text : "",
+    uncertain: false,
+    body: keepsBody ? body : null,
+  });
+  out.changes.push({ type: "open", key: part.id, kind, body, under });
+}
+
+function kindOfText(state: TurnState, part: AgentPart): EntryKind {
+  const isSummary = state.messages.get(part.messageID)?.summary ?? state.compacting;
+  return part.type === "reasoning" || isSummary ? "agent_thought" : "agent_message";
+}
+
+/** A tool that already runs goes on by itself; one whose call was still being written does not. */
+function isUnfinishedTry(part: KnownPart): boolean {
+  if (part.kind === "tool_call") return (part.body as ToolCallBody).status === "pending";
+  return part.kind === "agent_message" || part.kind === "agent_thought";
+}
+
+const planStatuses = ["pending", "in_progress", "completed", "cancelled"] as const;
+const planPriorities = ["high", "medium", "low"] as const;
+
+function planEntry(todo: Record<string, unknown>): EntryBody<"plan">["entries"][number] {
+  return {
+    content: typeof todo.content === "string" ? todo.content : "",
+    status: planStatuses.find((status) => status === todo.status) ?? "pending",
+    priority: planPriorities.find((priority) => priority === todo.priority) ?? "medium",
+  };
+}

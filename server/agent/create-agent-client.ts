@@ -1,0 +1,334 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { z } from "zod";
+import { AppError, isAppError } from "../errors.ts";
+import type { SidecarClient, SidecarRequest } from "../sandboxes/sidecar-client.ts";
+import { createAgentError } from "./agent-error.ts";
+import { idBefore, isAgentSessionId } from "./agent-ids.ts";
+import type { AgentClient, AgentMessage } from "./index.ts";
+import { type Replay, type ReplayEvent, replayEvents } from "./replay/plan-replay.ts";
+
+/** Connecting is the sidecar client's own affair; `connect` bounds how long the event bus waits for a first word. */
+export const agentTimeouts = { connect: 5_000, request: 30_000 };
+export type AgentTimeouts = typeof agentTimeouts;
+
+export interface AgentClientOptions {
+  sidecar: SidecarClient;
+  timeouts?: Partial<AgentTimeouts>;
+  /** Told what deleteSession could not do. */
+  onDeleteFailed?: (error: unknown) => void;
+}
+
+interface Call {
+  method: SidecarRequest["method"];
+  path: string;
+  json?: unknown;
+  /** As in "The agent could not …". */
+  what: string;
+  signal: AbortSignal;
+  /** Where the usual time for a request would be too short. */
+  timeoutMilliseconds?: number;
+}
+
+interface Answer {
+  status: number;
+  headers: Record<string, string | string[] | undefined>;
+  text: string;
+}
+
+const mostAnswerBytes = 128 * 1024 * 1024;
+const promptPauses = [250, 500, 1_000, 2_000, 4_000];
+/** A summary is as long as the model needs; whoever asks for it gives a limit of their own. */
+const summaryMilliseconds = 60 * 60_000;
+const mostEventsAtOnce = 200;
+const mostCharactersAtOnce = 1024 * 1024;
+const importMilliseconds = 60_000;
+
+/** opencode behind the sidecar's `/agent` proxy. */
+export function createAgentClient({ sidecar, timeouts, onDeleteFailed }: AgentClientOptions): AgentClient {
+  const { request: usualMilliseconds } = { ...agentTimeouts, ...timeouts };
+
+  async function send(call: Call): Promise<Answer> {
+    call.signal.throwIfAborted();
+    const { timeoutMilliseconds = usualMilliseconds } = call;
+    const timeout = AbortSignal.timeout(timeoutMilliseconds);
+    const signal = AbortSignal.any([call.signal, timeout]);
+    try {
+      const { status, headers, body } = await sidecar.send({
+        method: call.method,
+        path: `/agent${call.path}`,
+        ...(call.json === undefined ? {} : { body: JSON.stringify(call.json), contentType: "application/json" }),
+        timeoutMilliseconds,
+        signal,
+      });
+      return { status, headers, text: await readText(body, signal) };
+    } catch (error) {
+      if (call.signal.aborted) throw call.signal.reason;
+      if (timeout.aborted) throw new AppError("timeout", `The agent took too long to ${call.what}.`, { cause: error });
+      if (isAppError(error)) throw error;
+      throw new AppError("unavailable", `The agent could not be reached to ${call.what}.`, { cause: error });
+    }
+  }
+
+  async function expectOk(call: Call): Promise<string> {
+    const { status, headers, text } = await send(call);
+    if (status >= 300) throw createAgentError({ what: call.what, status, headers, body: text });
+    return text;
+  }
+
+  async function expectJson<Schema extends z.ZodType>(call: Call, schema: Schema): Promise<z.infer<Schema>> {
+    const parsed = schema.safeParse(parseJson(await expectOk(call)));
+    if (parsed.success) return parsed.data;
+    throw new AppError("upstream", `The agent's answer could not be read: ${call.what}.`, { cause: parsed.error });
+  }
+
+  /** Null where opencode does not know the session. */
+  async function findSession(id: string, signal: AbortSignal): Promise<z.infer<typeof session> | null> {
+    if (!isAgentSessionId(id)) return null;
+    try {
+      return await expectJson({ method: "GET", path: `/session/${id}`, what: "find the session", signal }, session);
+    } catch (error) {
+      if (isAppError(error) && "status" in error && error.status === 404) return null;
+      throw error;
+    }
+  }
+
+  /** For what may arrive twice: after a lost answer nobody knows whether it arrived once. */
+  async function expectSurely(call: Call): Promise<void> {
+    for (let attempt = 0; ; attempt++) {
+      try {
+        await expectOk(call);
+        return;
+      } catch (error) {
+        const isUncertain = isAppError(error) && (error.kind === "unavailable" || error.kind === "timeout");
+        const pause = promptPauses[attempt];
+        if (!isUncertain || pause === undefined || call.signal.aborted) throw error;
+        await sleep(pause, undefined, { signal: call.signal });
+      }
+    }
+  }
+
+  async function requireReplayed({ info, messages }: Replay, signal: AbortSignal): Promise<void> {
+    const found = new Set((await client.listMessages(info.id, signal)).flatMap(idsOf));
+    if (messages.flatMap(idsOf).every((id) => found.has(id))) return;
+    throw new AppError("upstream", "The agent did not take in all of the conversation.");
+  }
+
+  const client: AgentClient = {
+    async keepSession({ agentSessionId, directory, signal }) {
+      const found = await findSession(agentSessionId, signal);
+      if (!found) return false;
+      if (found.directory === directory) return true;
+      const json = { sessionID: found.id, destination: { directory } };
+      const path = "/experimental/control-plane/move-session";
+      await expectOk({ method: "POST", path, json, what: "move the session to its directory", signal });
+      return true;
+    },
+
+    async findModel(directory, signal) {
+      const path = `/config${inDirectory(directory)}`;
+      const { model } = await expectJson({ method: "GET", path, what: "tell its configuration", signal }, config);
+      const [, providerID, modelID] = /^([^/]+)\/(.+)$/.exec(model ?? "") ?? [];
+      return providerID && modelID ? { providerID, modelID } : null;
+    },
+
+    async createSession({ directory, title, signal }) {
+      const path = `/session${inDirectory(directory)}`;
+      const json = title === null ? {} : { title };
+      return (await expectJson({ method: "POST", path, json, what: "begin a session", signal }, session)).id;
+    },
+
+    async ensureSession({ agentSessionId, directory, title, signal }) {
+      if (agentSessionId !== null && (await client.keepSession({ agentSessionId, directory, signal }))) {
+        return { agentSessionId, created: false };
+      }
+      return { agentSessionId: await client.createSession({ directory, title, signal }), created: true };
+    },
+
+    async findReplayPlace(directory, signal) {
+      const at = inDirectory(directory);
+      const what = "tell its project and model";
+      const { id: projectId } = await expectJson(
+        { method: "GET", path: `/project/current${at}`, what, signal },
+        project,
+      );
+      const { model } = await expectJson({ method: "GET", path: `/config${at}`, what, signal }, modelConfig);
+      const [, providerId = "", modelId = ""] = /^([^/]*)\/(.*)$/.exec(model) ?? [];
+      return { directory, projectId, model: { providerId, modelId } };
+    },
+
+    async replaySession(replay, signal) {
+      const { directory } = replay.info;
+      const path = `/sync/replay${inDirectory(directory)}`;
+      for (const events of inPieces(replayEvents(replay))) {
+        const json = { directory, events };
+        await expectSurely({ method: "POST", path, json, what: "take in the conversation", signal });
+      }
+      await requireReplayed(replay, signal);
+    },
+
+    async importSession({ sessionId, replay, signal }) {
+      await sidecar.json({
+        method: "POST",
+        path: "/agent-import",
+        json: { sessionId, session: replay },
+        timeoutMilliseconds: importMilliseconds,
+        signal: AbortSignal.any([signal, AbortSignal.timeout(importMilliseconds)]),
+      });
+      await requireReplayed(replay, signal);
+    },
+
+    async prompt({ agentSessionId, model, messageId, partId, text, preface, signal }) {
+      const before = preface ? [{ id: idBefore(partId), type: "text", text: preface, synthetic: true }] : [];
+      const parts = [...before, { id: partId, type: "text", text }];
+      const json = { messageID: messageId, ...(model && { model }), parts };
+      const path = `/session/${known(agentSessionId)}/prompt_async`;
+      await expectSurely({ method: "POST", path, json, what: "take the prompt", signal });
+    },
+
+    async abort(agentSessionId, signal) {
+      const path = `/session/${known(agentSessionId)}/abort`;
+      await expectOk({ method: "POST", path, what: "stop", signal });
+    },
+
+    async summarize({ agentSessionId, providerId, modelId, signal }) {
+      const path = `/session/${known(agentSessionId)}/summarize`;
+      const json = { providerID: providerId, modelID: modelId, auto: false };
+      const what = "summarise the conversation";
+      await expectOk({ method: "POST", path, json, what, signal, timeoutMilliseconds: summaryMilliseconds });
+    },
+
+    async revert({ agentSessionId, messageId, signal }) {
+      const path = `/session/${known(agentSessionId)}/revert`;
+      const json = { messageID: messageId };
+      const { revert } = await expectJson({ method: "POST", path, json, what: "take that back", signal }, reverted);
+      // It answers 200 for a message that it does not know, and changes nothing.
+      if (!revert) throw new AppError("not-found", "The agent does not know this message any more.");
+    },
+
+    async unrevert(agentSessionId, signal) {
+      const path = `/session/${known(agentSessionId)}/unrevert`;
+      await expectOk({ method: "POST", path, what: "bring that back", signal });
+    },
+
+    async listMessages(agentSessionId, signal) {
+      const path = `/session/${known(agentSessionId)}/message`;
+      return (await expectJson({ method: "GET", path, what: "list its messages", signal }, messages)) as AgentMessage[];
+    },
+
+    async listBusy(directory, signal) {
+      const path = `/session/status${inDirectory(directory)}`;
+      const statuses = await expectJson({ method: "GET", path, what: "tell its status", signal }, sessionStatuses);
+      return Object.keys(statuses).filter((id) => statuses[id]?.type !== "idle");
+    },
+
+    listPermissions: (directory, signal) =>
+      expectJson(
+        { method: "GET", path: `/permission${inDirectory(directory)}`, what: "list its permissions", signal },
+        requests,
+      ),
+
+    async replyPermission({ requestId, reply, directory, signal }) {
+      const path = `/permission/${encodeURIComponent(requestId)}/reply${inDirectory(directory)}`;
+      await expectOk({ method: "POST", path, json: { reply }, what: "take the permission", signal });
+    },
+
+    listQuestions: (directory, signal) =>
+      expectJson(
+        { method: "GET", path: `/question${inDirectory(directory)}`, what: "list its questions", signal },
+        requests,
+      ),
+
+    async replyQuestion({ requestId, answers, directory, signal }) {
+      const path = `/question/${encodeURIComponent(requestId)}/reply${inDirectory(directory)}`;
+      await expectOk({ method: "POST", path, json: { answers }, what: "take the answer", signal });
+    },
+
+    async rejectQuestion({ requestId, directory, signal }) {
+      const path = `/question/${encodeURIComponent(requestId)}/reject${inDirectory(directory)}`;
+      await expectOk({ method: "POST", path, what: "take the refusal", signal });
+    },
+
+    async deleteSession(agentSessionId, signal) {
+      if (!isAgentSessionId(agentSessionId)) return;
+      try {
+        const path = `/session/${agentSessionId}`;
+        const { status, headers, text } = await send({ method: "DELETE", path, what: "delete the session", signal });
+        if (status >= 300 && status !== 404) {
+          onDeleteFailed?.(createAgentError({ what: "delete the session", status, headers, body: text }));
+        }
+      } catch (error) {
+        onDeleteFailed?.(error);
+      }
+    },
+  };
+  return client;
+}
+
+const session = z.object({ id: z.string().refine(isAgentSessionId), directory: z.string() });
+const config = z.object({ model: z.string().optional() });
+const reverted = z.object({ revert: z.object({ messageID: z.string() }).optional() });
+const project = z.object({ id: z.string() });
+const modelConfig = z.object({ model: z.string() });
+const sessionStatuses = z.record(z.string(), z.object({ type: z.string() }));
+const requests = z.array(z.looseObject({ id: z.string(), sessionID: z.string() }));
+const messages = z.array(
+  z.object({
+    info: z.looseObject({
+      id: z.string(),
+      role: z.enum(["user", "assistant"]),
+      sessionID: z.string(),
+      parentID: z.string().optional(),
+    }),
+    parts: z.array(z.looseObject({ id: z.string(), messageID: z.string(), sessionID: z.string(), type: z.string() })),
+  }),
+);
+
+const idsOf = ({ info, parts }: AgentMessage) => [info.id, ...parts.map(({ id }) => id)];
+
+/** Each event is a transaction of its own in opencode: a long history in one request would be late. */
+function inPieces(events: readonly ReplayEvent[]): ReplayEvent[][] {
+  const pieces: ReplayEvent[][] = [];
+  let size = 0;
+  for (const event of events) {
+    const last = pieces.at(-1);
+    const length = JSON.stringify(event).length;
+    size += length;
+    if (last && last.length < mostEventsAtOnce && size <= mostCharactersAtOnce) last.push(event);
+    else {
+      pieces.push([event]);
+      size = length;
+    }
+  }
+  return pieces;
+}
+
+/** Status, permissions and questions are kept apart for each directory; a call without one sees nothing. */
+function inDirectory(directory: string): string {
+  return `?directory=${encodeURIComponent(directory)}`;
+}
+
+function known(agentSessionId: string): string {
+  if (isAgentSessionId(agentSessionId)) return agentSessionId;
+  throw new AppError("internal", "That is not an id of an agent's session.");
+}
+
+async function readText(body: AsyncIterable<Uint8Array | string>, signal: AbortSignal): Promise<string> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of body) {
+    signal.throwIfAborted();
+    const bytes = Buffer.from(chunk as Uint8Array);
+    size += bytes.length;
+    if (size > mostAnswerBytes) throw new AppError("too-large", "The agent's answer is too large.");
+    chunks.push(bytes);
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,151 @@
+import type { EntryBody, EntryKind } from "../protocol/log-entry.ts";
+import type { NumberedEvent } from "../protocol/sidecar.ts";
+import type { Replay, ReplayPlace } from "./replay/plan-replay.ts";
+
+/** opencode's message list, as far as we read it. */
+export interface AgentMessage {
+  info: { id: string; role: "user" | "assistant"; sessionID: string; parentID?: string } & Record<string, unknown>;
+  parts: ({ id: string; messageID: string; sessionID: string; type: string } & Record<string, unknown>)[];
+}
+
+/** A permission or question that waits, as opencode lists it: what `permission.asked` and `question.asked` carried. */
+export type AgentRequest = { id: string; sessionID: string } & Record<string, unknown>;
+
+export interface AgentModel {
+  providerID: string;
+  modelID: string;
+}
+
+/** Errors are AppErrors; messages hold at most 200 characters of the body, the status and opencode's request id. */
+export interface AgentClient {
+  /** True on 200, moved when its stored directory differs; false on 404; anything else throws (invariant 10). */
+  keepSession(input: { agentSessionId: string; directory: string; signal: AbortSignal }): Promise<boolean>;
+  createSession(input: { directory: string; title: string | null; signal: AbortSignal }): Promise<string>;
+  /** What a replay into that directory has to know of opencode. */
+  findReplayPlace(directory: string, signal: AbortSignal): Promise<ReplayPlace>;
+  /** Over HTTP. Repeating it is harmless, also after half of it; throws unless all of it is there afterwards. */
+  replaySession(replay: Replay, signal: AbortSignal): Promise<void>;
+  /** The same by `opencode import` beside the server, in the directory of that session of ours. */
+  importSession(input: { sessionId: string; replay: Replay; signal: AbortSignal }): Promise<void>;
+  /** 200 keeps, 404 makes a new one, anything else fails (invariant 10). A stored directory that differs is moved. */
+  ensureSession(input: {
+    agentSessionId: string | null;
+    directory: string;
+    title: string | null;
+    signal: AbortSignal;
+  }): Promise<{ agentSessionId: string; created: boolean }>;
+  /** The model of the configuration that the agent runs with now; null when it names none. */
+  findModel(directory: string, signal: AbortSignal): Promise<AgentModel | null>;
+  /** Idempotent by `messageId` and `partId` (FACTS §3). Without `model`, opencode takes the session's last one. */
+  prompt(input: {
+    agentSessionId: string;
+    model?: AgentModel | null;
+    messageId: string;
+    partId: string;
+    text: string;
+    /** Told to the agent before the person's text, and not as theirs. */
+    preface?: string | null;
+    signal: AbortSignal;
+  }): Promise<void>;
+  abort(agentSessionId: string, signal: AbortSignal): Promise<void>;
+  /**
+   * Replaces the conversation so far by a summary of that model. Resolves when it is written, which takes as
+   * long as the model does: `signal` is its only limit. What happens meanwhile comes as events.
+   */
+  summarize(input: { agentSessionId: string; providerId: string; modelId: string; signal: AbortSignal }): Promise<void>;
+  /**
+   * Takes that message and all after it back, files included; the next prompt makes it final. `conflict`
+   * while the session is busy, `not-found` when it does not know the message.
+   */
+  revert(input: { agentSessionId: string; messageId: string; signal: AbortSignal }): Promise<void>;
+  /** Brings back what was taken back. `conflict` while the session is busy. */
+  unrevert(agentSessionId: string, signal: AbortSignal): Promise<void>;
+  listMessages(agentSessionId: string, signal: AbortSignal): Promise<AgentMessage[]>;
+  /** Sessions of that directory, subagents included, that are not idle. opencode keeps this apart for each directory. */
+  listBusy(directory: string, signal: AbortSignal): Promise<string[]>;
+  listPermissions(directory: string, signal: AbortSignal): Promise<AgentRequest[]>;
+  /** `not-found` when it is no longer asked; so with questions. */
+  replyPermission(input: {
+    requestId: string;
+    reply: "once" | "always" | "reject";
+    directory: string;
+    signal: AbortSignal;
+  }): Promise<void>;
+  listQuestions(directory: string, signal: AbortSignal): Promise<AgentRequest[]>;
+  replyQuestion(input: {
+    requestId: string;
+    answers: string[][];
+    directory: string;
+    signal: AbortSignal;
+  }): Promise<void>;
+  rejectQuestion(input: { requestId: string; directory: string; signal: AbortSignal }): Promise<void>;
+  /** Best-effort: a failure is reported, never thrown. */
+  deleteSession(agentSessionId: string, signal: AbortSignal): Promise<void>;
+}
+
+/** What one event means for the log. `key` is opencode's part id (or our own for what has none); it names one entry. */
+export type LogChange =
+  | { type: "open"; key: string; kind: EntryKind; body: EntryBody; under: string | null }
+  /** Text only. Offsets and the 8 KB continuation are the log's business. */
+  | { type: "append"; key: string; text: string }
+  | { type: "replace"; key: string; body: EntryBody }
+  /** The entry is final; `verbatim` is opencode's part or message as it was. */
+  | { type: "close"; key: string; verbatim: unknown }
+  /** The entries are final with that. */
+  | { type: "discard"; keys: string[]; attempt: number; reason: string }
+  | { type: "title"; title: string };
+
+/** What one event means for the turn. */
+export type TurnSignal =
+  | { type: "busy" }
+  | { type: "idle" }
+  | { type: "retry"; attempt: number; message: string; next: number | null }
+  | { type: "error"; code: string; message: string; requestId?: string | undefined; terminal: boolean }
+  | { type: "permission-asked"; requestId: string; request: Record<string, unknown> }
+  | { type: "permission-replied"; requestId: string }
+  | { type: "question-asked"; requestId: string; request: Record<string, unknown> }
+  | { type: "question-replied"; requestId: string }
+  | { type: "agent-exited"; cause: string }
+  /** Per step, from step-finish parts; keyed so that repeats do not count twice. */
+  | { type: "step-usage"; key: string; usage: StepUsage };
+
+export interface StepUsage {
+  cost: number;
+  tokens: { input: number; output: number; reasoning: number; cacheRead: number; cacheWrite: number };
+  providerId: string | null;
+  modelId: string | null;
+}
+
+export interface Translation {
+  state: TranslationState;
+  changes: LogChange[];
+  signals: TurnSignal[];
+}
+
+/** Plain data; made anew for a turn, or from what the log holds when a turn is taken over. */
+export interface TranslationState {
+  /** The root session and the children of `task` found so far: child session id → key of its tool_call. */
+  readonly root: string;
+  readonly [key: string]: unknown;
+}
+
+/** Pure. `event` of other sessions give no changes; unknown events are counted in the state, never fatal. */
+export type Translate = (state: TranslationState, event: NumberedEvent) => Translation;
+
+export { failureOfError } from "./agent-error.ts";
+export { type AgentIds, createAgentIds } from "./agent-ids.ts";
+export { type AgentClientOptions, createAgentClient } from "./create-agent-client.ts";
+export { createEventBus, type EventBus } from "./event-bus.ts";
+export type { EventSubscription } from "./event-subscription.ts";
+export { planReplay, type Replay, type ReplayPlace } from "./replay/plan-replay.ts";
+export type { SavedEntry } from "./replay/saved-conversation.ts";
+export { mostReplayBytes, selectConversation } from "./replay/select-conversation.ts";
+export { tasksOf } from "./session-tree.ts";
+export { type Settlement, settle } from "./settle.ts";
+export { createTranslator, type Translator } from "./translate.ts";
+export {
+  initialState,
+  type LoggedEntry,
+  restoreState,
+  type TurnState,
+} from "./turn-state.ts";

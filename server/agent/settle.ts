@@ -1,0 +1,114 @@
+import type { ToolCallBody } from "../protocol/log-entry.ts";
+import { failureOfAgent } from "./agent-failure.ts";
+import { applyMessage, applyMessagePart, readPart } from "./apply-message.ts";
+import { closePart, discard, replaceBody } from "./apply-part.ts";
+import type { AgentMessage, LogChange, StepUsage } from "./index.ts";
+import { isFields } from "./tool-content.ts";
+import type { AgentFailure, AgentPart, Output, TurnState } from "./turn-state.ts";
+
+export type SettledOutcome =
+  | { type: "finished"; finish: string | null }
+  | { type: "aborted" }
+  | ({ type: "failed" } & AgentFailure)
+  /** The last message is not complete: the turn still runs, or its end has not been written yet, or it was cut. */
+  | { type: "unfinished" }
+  /** The agent does not know the prompt. */
+  | { type: "missing" };
+
+export interface Settlement {
+  /** To go on with, where the turn still runs. */
+  state: TurnState;
+  changes: LogChange[];
+  outcome: SettledOutcome;
+  /** Each step of the turn once, whether its event was seen or not. */
+  steps: { key: string; usage: StepUsage }[];
+}
+
+/**
+ * Makes the log equal to what opencode has stored: used at the end of each turn, and after events were
+ * lost. With an outcome other than `unfinished`, or with `end`, every entry is final afterwards.
+ */
+export function settle(input: {
+  state: TurnState;
+  /** The root's messages; those from the turn's prompt on count. */
+  messages: readonly AgentMessage[];
+  /** Messages of subagents (`state.children`), where they are at hand. */
+  children?: readonly AgentMessage[];
+  /** The root is busy: what is missing is filled in, nothing ends. Between two steps its last message is complete too. */
+  running?: boolean;
+  /** The turn is over in any case: the agent died, or a limit was reached. */
+  end?: boolean;
+}): Settlement {
+  const state = structuredClone(input.state);
+  const out: Output = { changes: [], signals: [] };
+  const start = input.messages.findIndex(({ info }) => info.id === state.userMessageId);
+  const messages = start < 0 ? [] : input.messages.slice(start);
+  for (const message of [...messages, ...(input.children ?? [])]) applyStored(state, message, out);
+  const judged =
+    start < 0 && !state.error
+      ? ({ type: "missing" } as const)
+      : outcomeOf(state, { messages, end: input.end === true });
+  const outcome: SettledOutcome = input.running && judged.type !== "missing" ? { type: "unfinished" } : judged;
+  if (outcome.type !== "unfinished" || input.end) closeAll(state, out);
+  return { state, changes: out.changes, outcome, steps: [...state.steps].map(([key, usage]) => ({ key, usage })) };
+}
+
+function applyStored(state: TurnState, message: AgentMessage, out: Output): void {
+  applyMessage(state, { info: message.info, stored: true }, out);
+  const complete = isComplete(message);
+  const lastStart = message.parts.findLastIndex(({ type }) => type === "step-start");
+  for (const [index, given] of message.parts.entries()) {
+    const part = readPart(given);
+    if (!part) continue;
+    if (!isGrowing(part)) applyMessagePart(state, part, out);
+    // It stays empty for as long as it grows, and for ever when its try failed.
+    else if (complete || index < lastStart) forget(state, part, out);
+  }
+}
+
+/** The list holds no text of a part before its end: empty there says nothing about what was streamed. */
+function isGrowing(part: AgentPart): boolean {
+  if (part.type !== "text" && part.type !== "reasoning") return false;
+  return part.text === "" && !(isFields(part.time) && typeof part.time.end === "number");
+}
+
+function forget(state: TurnState, part: AgentPart, out: Output): void {
+  if (!state.parts.get(part.id)?.open) return;
+  discard(state, { keys: [part.id], attempt: state.attempt, reason: "The model's answer was cut off." }, out);
+}
+
+function outcomeOf(
+  state: TurnState,
+  { messages, end }: { messages: readonly AgentMessage[]; end: boolean },
+): SettledOutcome {
+  const last = messages.findLast(({ info }) => info.role === "assistant");
+  if (last?.info.error) return failedOutcome(failureOfAgent(last.info.error));
+  if (last && isComplete(last)) {
+    const { finish } = last.info;
+    if (typeof finish === "string") return { type: "finished", finish };
+    // An abort between two tries ends the message with neither a finish nor an error.
+    return state.error ? failedOutcome(state.error) : { type: "aborted" };
+  }
+  // opencode reports the error and is idle before it has written the last parts of the message.
+  return state.error && (!last || end) ? failedOutcome(state.error) : { type: "unfinished" };
+}
+
+function failedOutcome({ code, message, requestId }: AgentFailure): SettledOutcome {
+  return code === "aborted" ? { type: "aborted" } : { type: "failed", code, message, requestId };
+}
+
+function isComplete({ info }: AgentMessage): boolean {
+  return isFields(info.time) && typeof info.time.completed === "number";
+}
+
+function closeAll(state: TurnState, out: Output): void {
+  for (const [key, part] of state.parts) {
+    if (!part.open) continue;
+    if (part.kind === "tool_call") {
+      const body = part.body as ToolCallBody;
+      const error = "The turn ended before this was done.";
+      replaceBody(state, { key, body: { ...body, status: "failed", error } }, out);
+    }
+    closePart(state, { key, verbatim: null }, out);
+  }
+}
