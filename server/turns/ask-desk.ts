@@ -1,0 +1,159 @@
+import { randomUUID } from "node:crypto";
+import type { AgentRequest, Translator, TurnSignal } from "../agent/index.ts";
+import { isAppError } from "../errors.ts";
+import type { EntryBody } from "../protocol/log-entry.ts";
+import { type AskRow, findAsk, insertAsk, listTurnAsks, readPolicy, withdrawAsk } from "./ask-rows.ts";
+import type { Attended } from "./attend-turn.ts";
+import type { AskAnswer, PermissionReply } from "./index.ts";
+
+type Asked = Extract<TurnSignal, { type: "permission-asked" | "question-asked" }>;
+type Replied = Extract<TurnSignal, { type: "permission-replied" | "question-replied" }>;
+type AskBody = EntryBody<"ask">;
+
+/**
+ * What the agent asks in one turn. Questions wait for a person, and so do permissions where the tenant's
+ * policy says so; under `allow` and `deny` the agent was told beforehand, so that an ask is unexpected and
+ * answered at once. What still waits when the turn ends is withdrawn with its end.
+ */
+export interface AskDesk {
+  /** How many wait for a person. */
+  readonly pending: number;
+  /** After a takeover: what waits already, and what was answered while nobody was here. */
+  takeUp(): Promise<void>;
+  /** After each connection to the agent: what was asked, or is not asked any more, while nobody listened. */
+  poll(): Promise<void>;
+  asked(signal: Asked): Promise<void>;
+  replied(signal: Replied): Promise<void>;
+  /** A person's answer is stored; the agent gets it. */
+  answer(askId: string): Promise<void>;
+}
+
+export function createAskDesk(attended: Attended, translator: Translator): AskDesk {
+  const { context, job, sandbox, writer, connection, directory } = attended;
+  const { database } = context;
+  const { actor, turn } = job;
+  const { client } = connection;
+  const waiting = new Map<string, AskBody>();
+  const signal = AbortSignal.any([job.closing, sandbox.signal]);
+  const keyOf = (requestId: string) => `ask:${requestId}`;
+
+  async function open(body: AskBody): Promise<void> {
+    const key = keyOf(body.agentRequestId);
+    await writer.apply([{ type: "open", key, kind: "ask", body, under: null }], translator.state.lastNumber);
+  }
+
+  async function close(body: AskBody): Promise<void> {
+    const key = keyOf(body.agentRequestId);
+    const changes = [{ type: "replace", key, body } as const, { type: "close", key, verbatim: body.request } as const];
+    await writer.apply(changes, translator.state.lastNumber);
+  }
+
+  /** The agent was told what it may do and asks all the same. */
+  async function answerAtOnce({ requestId, request }: Asked, reply: PermissionReply): Promise<void> {
+    context.logger.warn(
+      {
+        metric: "opencode_unexpected_permission_ask",
+        sessionId: turn.sessionId,
+        permission: request.permission,
+        reply,
+      },
+      "The agent asked for a permission that is decided already",
+    );
+    const ask = { askId: randomUUID(), agentRequestId: requestId, kind: "permission", request } as const;
+    await open({ ...ask, state: "pending" });
+    await client.replyPermission({ requestId, reply, directory, signal }).catch(ignoreGone);
+    await close({ ...ask, state: "answered", answer: reply });
+  }
+
+  async function asked(asked: Asked): Promise<void> {
+    const { requestId, request } = asked;
+    const kind = asked.type === "permission-asked" ? "permission" : "question";
+    if (kind === "permission") {
+      const policy = await readPolicy(database, actor);
+      if (policy !== "ask") return answerAtOnce(asked, policy === "allow" ? "once" : "reject");
+    }
+    const askId = await insertAsk(database, actor, { turn, kind, requestId, request });
+    const body: AskBody = { askId, agentRequestId: requestId, kind, state: "pending", request };
+    waiting.set(requestId, body);
+    await open(body);
+  }
+
+  async function deliver({ requestId, answer }: AskRow): Promise<void> {
+    const body = waiting.get(requestId);
+    if (!body || answer === null) return;
+    // Before it is sent: the agent's own word that it was replied is no news then.
+    waiting.delete(requestId);
+    try {
+      await reply(requestId, answer);
+    } catch (error) {
+      waiting.set(requestId, body);
+      throw error;
+    }
+    await close({ ...body, state: "answered", answer: "reply" in answer ? answer.reply : answer.answers });
+  }
+
+  async function reply(requestId: string, answer: AskAnswer): Promise<void> {
+    const sent =
+      "reply" in answer
+        ? client.replyPermission({ requestId, reply: answer.reply, directory, signal })
+        : client.replyQuestion({ requestId, answers: answer.answers, directory, signal });
+    await sent.catch(ignoreGone);
+  }
+
+  async function withdraw(requestId: string): Promise<void> {
+    const body = waiting.get(requestId);
+    if (!body) return;
+    waiting.delete(requestId);
+    await withdrawAsk(database, actor, body.askId);
+    await close({ ...body, state: "withdrawn" });
+  }
+
+  async function noticeAll(requests: readonly AgentRequest[], type: Asked["type"]): Promise<void> {
+    const { root, children, asks } = translator.state;
+    for (const request of requests) {
+      if (asks.has(request.id) || (request.sessionID !== root && !children.has(request.sessionID))) continue;
+      asks.set(request.id, "asked");
+      await asked({ type, requestId: request.id, request });
+    }
+  }
+
+  return {
+    get pending() {
+      return waiting.size;
+    },
+    async takeUp() {
+      for (const row of await listTurnAsks(database, actor, turn.id)) {
+        const { askId, requestId, kind, request } = row;
+        translator.state.asks.set(requestId, "asked");
+        waiting.set(requestId, { askId, agentRequestId: requestId, kind, state: "pending", request });
+        if (row.state === "answered") await deliver(row);
+      }
+    },
+    async poll() {
+      const before = [...waiting.values()];
+      const [permissions, questions] = await Promise.all([
+        client.listPermissions(directory, signal),
+        client.listQuestions(directory, signal),
+      ]);
+      await noticeAll(permissions, "permission-asked");
+      await noticeAll(questions, "question-asked");
+      const listed = new Set([...permissions, ...questions].map(({ id }) => id));
+      for (const { agentRequestId, askId } of before) {
+        const row = await findAsk(database, actor, askId);
+        if (row?.state === "answered") await deliver(row);
+        else if (!listed.has(agentRequestId)) await withdraw(agentRequestId);
+      }
+    },
+    asked,
+    replied: ({ requestId }) => withdraw(requestId),
+    async answer(askId) {
+      const ask = await findAsk(database, actor, askId);
+      if (ask) await deliver(ask);
+    },
+  };
+}
+
+/** The agent no longer asks: it was answered elsewhere, or stopped. */
+function ignoreGone(error: unknown): void {
+  if (!isAppError(error) || error.kind !== "not-found") throw error;
+}

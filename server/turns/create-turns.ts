@@ -1,0 +1,152 @@
+import type { Database } from "../../db/client.ts";
+import { createAgentIds } from "../agent/index.ts";
+import type { Actor } from "../auth/index.ts";
+import { AppError } from "../errors.ts";
+import type { Logger } from "../lib/logger.ts";
+import type { Lifecycle } from "../lifecycle/index.ts";
+import { sessionId as sessionIdSchema, tenantId, userId } from "../protocol/ids.ts";
+import type { SessionLog } from "../sessions/index.ts";
+import type { Archives } from "../snapshots/index.ts";
+import { type CreateAgentClient, createAgentConnections } from "./agent-connections.ts";
+import { findAsk, listPendingAsks, storeAnswer } from "./ask-rows.ts";
+import { changeQueue, requirePrompt } from "./change-queue.ts";
+import type { Turns } from "./index.ts";
+import { createSessionRunners } from "./session-runners.ts";
+import { type TurnLimits, turnLimits } from "./turn-context.ts";
+import { insertTurn, listTurns, listWaiting, requestStop } from "./turn-rows.ts";
+
+export interface TurnsOptions {
+  database: Database;
+  log: SessionLog;
+  lifecycle: Lifecycle;
+  archives: Pick<Archives, "openWorkspace">;
+  logger: Pick<Logger, "warn" | "error">;
+  limits?: Partial<TurnLimits>;
+  /** For tests that let calls to the agent fail. */
+  createAgentClient?: CreateAgentClient | undefined;
+}
+
+const channel = "dormouse_turns";
+const releaseMilliseconds = 15_000;
+
+/** Turns through any process: what concerns a turn that another one runs is told to it by NOTIFY. */
+export function createTurns(options: TurnsOptions): Turns {
+  const { database, log, lifecycle, archives, logger, limits } = options;
+  const agents = createAgentConnections(options.createAgentClient);
+  const context = {
+    database,
+    log,
+    lifecycle,
+    archives,
+    agents,
+    ids: createAgentIds(),
+    limits: { ...turnLimits, ...limits },
+    logger,
+    onElsewhere({ tenantId: tenant, userId: user }: Actor, sessionId: string) {
+      inBackground(tell(`queued ${sessionId} ${tenant} ${user}`));
+    },
+  };
+  const runners = createSessionRunners(context);
+  const listener = database.listen([channel], {
+    onNotify(_channel, payload) {
+      const [what, sessionId = "", first = "", second = ""] = payload.split(" ");
+      if (what === "stop") runners.stop(sessionId);
+      else if (what === "answer") runners.answered(sessionId, first);
+      else if (what === "join") runners.join(sessionId);
+      else if (what === "queued") {
+        runners.kick({ tenantId: tenantId.parse(first), userId: userId.parse(second), role: "user" }, sessionId);
+      }
+    },
+    onReady() {
+      runners.lookAgain().catch((error: unknown) => logger.error({ err: error }, "What was missed is not known"));
+    },
+  });
+  const tell = (message: string) => database.call("select pg_notify($1, $2)", [channel, message]);
+  const inBackground = (telling: Promise<unknown>) => {
+    telling.catch((error: unknown) => logger.error({ err: error }, "Others were not told"));
+  };
+
+  async function sweep(atBoot: boolean): Promise<void> {
+    for (const { actor, sessionId } of await listWaiting(database)) runners.kick(actor, sessionId, { atBoot });
+  }
+
+  async function stop(actor: Parameters<Turns["stop"]>[0], sessionId: string): Promise<boolean> {
+    if (!sessionIdSchema.safeParse(sessionId).success) return false;
+    const turnId = await requestStop(database, actor, sessionId);
+    if (!turnId) return false;
+    runners.stop(sessionId);
+    await tell(`stop ${sessionId}`);
+    await log.touch(sessionId);
+    return true;
+  }
+
+  const queue = changeQueue({
+    database,
+    onChanged: (sessionId) => log.touch(sessionId),
+    onQueued: (actor, sessionId) => runners.kick(actor, sessionId, { tells: true }),
+    async onSendNow(sessionId) {
+      runners.join(sessionId);
+      await tell(`join ${sessionId}`);
+    },
+  });
+
+  return {
+    ...queue,
+    async start(actor, { sessionId, prompt, idempotencyKey }) {
+      const text = requirePrompt(prompt);
+      const isKnown = sessionIdSchema.safeParse(sessionId).success;
+      const made = isKnown ? await insertTurn(database, actor, { sessionId, prompt: text, idempotencyKey }) : undefined;
+      if (!made) throw new AppError("not-found", "There is no such session.");
+      const { turn, open } = made;
+      // Where it begins at once, its beginning is what viewers are told.
+      if (turn.state === "queued" && !runners.kick(actor, sessionId, { open, tells: true })) {
+        inBackground(log.touch(sessionId));
+      }
+      return turn;
+    },
+    stop,
+    list: async (actor, sessionId) =>
+      sessionIdSchema.safeParse(sessionId).success ? listTurns(database, actor, sessionId) : [],
+    async listAsks(actor, sessionId) {
+      if (!sessionIdSchema.safeParse(sessionId).success) return [];
+      const rows = await listPendingAsks(database, actor, sessionId);
+      return rows.map(({ askId: id, kind, state, request, answer }) => ({
+        id,
+        sessionId,
+        kind,
+        state,
+        request,
+        answer,
+      }));
+    },
+    async answer(actor, { askId, answer }) {
+      const isKnown = sessionIdSchema.safeParse(askId).success;
+      const ask = isKnown ? await storeAnswer(database, actor, { askId, answer }) : null;
+      if (!ask) {
+        const known = isKnown && (await findAsk(database, actor, askId));
+        if (known && known.state === "pending") {
+          const wanted =
+            known.kind === "permission" ? "a reply: once, always or reject" : "one answer for each question";
+          throw new AppError("invalid-input", `This ask needs ${wanted}.`);
+        }
+        if (known) throw new AppError("conflict", "This question was answered already, or is not asked any more.");
+        throw new AppError("not-found", "There is no such question.");
+      }
+      runners.answered(ask.sessionId, askId);
+      await tell(`answer ${ask.sessionId} ${askId}`);
+    },
+    async release(actor, sessionId) {
+      for (let stopping = await stop(actor, sessionId); stopping; stopping = await stop(actor, sessionId)) {
+        await runners.turnEnd(sessionId, releaseMilliseconds);
+        if (runners.isRunning(sessionId)) return;
+      }
+    },
+    resume: () => sweep(true),
+    sweep: () => sweep(false),
+    async close() {
+      await listener.close();
+      await runners.close();
+      await agents.close();
+    },
+  };
+}

@@ -1,0 +1,86 @@
+import type { Actor } from "../auth/index.ts";
+import type { EntryBody } from "../protocol/log-entry.ts";
+
+export interface Turn {
+  id: string;
+  sessionId: string;
+  /** `compact`: the conversation is summarised; `undo`, `redo`: turns are taken back, or brought back. */
+  kind: "prompt" | "compact" | "undo" | "redo";
+  /** `joined`: sent into a running turn, its host, with which it ends (invariant 13). */
+  state: "queued" | "running" | "joined" | "finished" | "stopped" | "failed";
+  prompt: string;
+  /** While it waits: it joins the running turn as soon as that can take it. */
+  sendNow: boolean;
+  hostTurnId: string | null;
+  failure: { code: string; message: string } | null;
+  queuedAt: string;
+  startedAt: string | null;
+  endedAt: string | null;
+  undoneAt: string | null;
+  /** Of its steps; of a turn that joined another one it counts there. */
+  usage: Omit<EntryBody<"usage">, "milliseconds">;
+}
+
+export interface TurnKey {
+  sessionId: string;
+  turnId: string;
+}
+
+/** What the agent waits for. */
+export interface Ask {
+  id: string;
+  sessionId: string;
+  kind: "permission" | "question";
+  state: "pending" | "answered" | "withdrawn";
+  /** opencode's request, as it came. */
+  request: Record<string, unknown>;
+  answer: unknown;
+}
+
+export const permissionReplies = ["once", "always", "reject"] as const;
+export type PermissionReply = (typeof permissionReplies)[number];
+
+/** Of a permission its reply; of a question one list of labels for each of its questions. */
+export type AskAnswer = { reply: PermissionReply } | { answers: string[][] };
+
+export const mostPromptBytes = 256 * 1024;
+
+export interface Turns {
+  /**
+   * Stores a queued turn and returns at once; the same key returns the same turn. Throws `invalid-input`
+   * for an empty prompt, `too-large` over 256 KB, `not-found` for an unknown or another person's session.
+   */
+  start(actor: Actor, input: { sessionId: string; prompt: string; idempotencyKey: string }): Promise<Turn>;
+  /** Idempotent; through any process. False when nothing ran. */
+  stop(actor: Actor, sessionId: string): Promise<boolean>;
+  list(actor: Actor, sessionId: string): Promise<Turn[]>;
+  /** Null when unknown or another person's. */
+  find(actor: Actor, key: TurnKey): Promise<Turn | null>;
+  /** Summarises the conversation, when its turn comes. `conflict` when nothing was said yet. */
+  compact(actor: Actor, input: { sessionId: string; idempotencyKey: string }): Promise<Turn>;
+  /**
+   * Takes the last turn back, its files included; the agent forgets it. `conflict` while something runs or
+   * waits, and when there is nothing to take back.
+   */
+  undo(actor: Actor, input: { sessionId: string; idempotencyKey: string }): Promise<Turn>;
+  /** Brings back what was taken back since the last prompt. `conflict` as with `undo`. */
+  redo(actor: Actor, input: { sessionId: string; idempotencyKey: string }): Promise<Turn>;
+  /** All that follow are for a turn that has not begun: `conflict` when it has, and nothing is changed. */
+  edit(actor: Actor, input: TurnKey & { prompt: string }): Promise<Turn>;
+  /** Before another one that waits; null: to the end. */
+  move(actor: Actor, input: TurnKey & { before: string | null }): Promise<Turn>;
+  removeQueued(actor: Actor, key: TurnKey): Promise<void>;
+  /** Joins the running turn at its next step; where none runs, or it cannot take it, it is the next to begin. */
+  sendNow(actor: Actor, key: TurnKey): Promise<Turn>;
+  listAsks(actor: Actor, sessionId: string): Promise<Ask[]>;
+  /** Once: `conflict` when it was answered or withdrawn. `invalid-input` when it is not an answer to that kind of ask. */
+  answer(actor: Actor, input: { askId: string; answer: AskAnswer }): Promise<void>;
+  /** Stops what runs of a session that is about to be removed, and waits for its end, though not for ever. */
+  release(actor: Actor, sessionId: string): Promise<void>;
+  /** Boot: re-attaches to turns that still run in opencode and settles the rest. */
+  resume(signal: AbortSignal): Promise<void>;
+  /** Looks for turns that nobody runs: the queue of a process that is gone, and its running turns. */
+  sweep(): Promise<void>;
+  /** The server's end: running turns are left to the next process; nothing is marked as failed. */
+  close(): Promise<void>;
+}

@@ -1,0 +1,123 @@
+import type { AgentMessage } from "../agent/index.ts";
+import { createSerial } from "../lib/serial.ts";
+import type { Attended } from "./attend-turn.ts";
+import { claimJoin, type JoinedTurn, listJoined, listToJoin, releaseJoin } from "./join-rows.ts";
+
+/**
+ * "Send now": prompts that join the running turn. opencode takes them up at its next step and is idle
+ * once for all, so the turn is over only when each of them was answered. Open until the turn's end is
+ * decided; whatever is sent after that waits in the queue.
+ */
+export interface JoinDesk {
+  /** Takes in what is to be sent now. */
+  look(): void;
+  /** After a takeover: what had joined. Gives those that the agent has not received, which are sent then. */
+  takeUp(messages: readonly AgentMessage[]): Promise<JoinedTurn[]>;
+  hasAny(): Promise<boolean>;
+  /**
+   * Lists the agent's messages at a moment in which nobody is joining, and closes when every prompt in it
+   * was answered, or with `over`. Null: the agent still has something to answer.
+   */
+  closeWith(list: () => Promise<AgentMessage[]>, over: () => boolean): Promise<AgentMessage[] | null>;
+  /** The agent's list was not complete yet. */
+  reopen(): void;
+  close(): void;
+}
+
+export function createJoinDesk(attended: Omit<Attended, "joins">): JoinDesk {
+  const { context, job, sandbox, writer, connection, agentSessionId } = attended;
+  const { actor, turn } = job;
+  const { database } = context;
+  const joined: string[] = [];
+  const serial = createSerial();
+  let busy = 0;
+  let closed = false;
+
+  async function send({ prompt, agentMessageId }: JoinedTurn): Promise<void> {
+    await connection.client.prompt({
+      agentSessionId,
+      messageId: agentMessageId,
+      partId: agentMessageId.replace(/^msg_/, "prt_"),
+      text: prompt,
+      signal: AbortSignal.any([job.closing, sandbox.signal]),
+    });
+  }
+
+  async function join(turnId: string): Promise<void> {
+    const agentMessageId = context.ids.messageId();
+    const claimed = await claimJoin(database, actor, { turnId, host: turn, agentMessageId });
+    if (!claimed) return;
+    joined.push(agentMessageId);
+    // In the log before the agent has it: its answer must not stand above it.
+    await writer.joinTurn(claimed);
+    await context.log.touch(turn.sessionId);
+    try {
+      await send(claimed);
+    } catch (error) {
+      if (job.closing.aborted || sandbox.signal.aborted) return;
+      joined.splice(joined.indexOf(agentMessageId), 1);
+      await releaseJoin(database, actor, turnId);
+      await writer.add("error", { message: "The agent did not take this message. It waits in the queue again." });
+      await context.log.touch(turn.sessionId);
+      context.logger.warn({ err: error, turnId }, "A message could not join the running turn");
+    }
+  }
+
+  return {
+    look() {
+      if (closed || job.stop.aborted || turn.kind !== "prompt") return;
+      busy += 1;
+      const looking = serial.run(async () => {
+        for (const turnId of await listToJoin(database, actor, turn.sessionId)) {
+          if (closed || job.stop.aborted) return;
+          await join(turnId);
+        }
+      });
+      looking
+        .catch((error: unknown) => {
+          if (!job.closing.aborted) context.logger.error({ err: error, turnId: turn.id }, "Messages could not join");
+        })
+        .finally(() => {
+          busy -= 1;
+        });
+    },
+    hasAny: async () => (await listJoined(database, actor, turn)).length > 0,
+    async takeUp(messages) {
+      const known = new Set(messages.map(({ info }) => info.id));
+      const missing: JoinedTurn[] = [];
+      for (const { logged, ...one } of await listJoined(database, actor, turn)) {
+        joined.push(one.agentMessageId);
+        if (!logged) await writer.joinTurn(one);
+        if (known.has(one.agentMessageId)) continue;
+        await send(one);
+        missing.push(one);
+      }
+      return missing;
+    },
+    async closeWith(list, over) {
+      for (;;) {
+        await serial.run(async () => {});
+        const before = joined.length;
+        const messages = await list();
+        // Somebody joined while the list was on its way: it may not know of them.
+        if (busy > 0 || joined.length !== before) continue;
+        if (!over() && !joined.every((id) => isAnswered(messages, id))) return null;
+        closed = true;
+        return messages;
+      }
+    },
+    reopen() {
+      closed = false;
+      this.look();
+    },
+    close() {
+      closed = true;
+    },
+  };
+}
+
+/** opencode's answer need not name the prompt: the last of several is answered for all. */
+function isAnswered(messages: readonly AgentMessage[], id: string): boolean {
+  const place = messages.findIndex(({ info }) => info.id === id);
+  return place >= 0 && messages.slice(place).some(({ info }) => info.role === "assistant");
+}

@@ -1,0 +1,134 @@
+import type { Translator } from "../agent/index.ts";
+import { isAppError } from "../errors.ts";
+import type { NumberedEvent } from "../protocol/sidecar.ts";
+import type { AskDesk } from "./ask-desk.ts";
+import type { Attended } from "./attend-turn.ts";
+import { closeAsItIs, endInAnyCase, fillFromList, settleFromList } from "./settle-turn.ts";
+import { withSilences } from "./silences.ts";
+import { failed, stopped, type TurnEnding } from "./turn-context.ts";
+import type { TurnWatch } from "./turn-watch.ts";
+
+export interface Listening {
+  events: AsyncIterable<NumberedEvent>;
+  translator: Translator;
+  asks: AskDesk;
+  watch: TurnWatch;
+}
+
+/**
+ * Events into the log, until the agent is idle and its own list says how it ended. Events may be lost on
+ * their way, the last ones too: so the agent is asked after a loss, and whenever it has been silent.
+ */
+export async function listenToTurn(attended: Attended, listening: Listening): Promise<TurnEnding> {
+  const { job, sandbox, context } = attended;
+  const { events, translator, watch } = listening;
+  const { silenceMilliseconds, settleMilliseconds } = context.limits;
+  // `idle`: it said so, or was found so, before its last message was complete; that is due in a moment.
+  let idle = false;
+  let broken: unknown = null;
+  try {
+    for await (const event of withSilences(events, () => (idle ? settleMilliseconds : silenceMilliseconds))) {
+      const heard = event ? await hear(attended, listening, event) : "silence";
+      if (heard === "busy") idle = false;
+      if (heard === "exited") {
+        const cause = exitCause(event);
+        return await closeAsItIs(attended, translator, failed("agent-exited", `The agent ended: ${cause}`));
+      }
+      if (heard === "nothing" || heard === "busy") continue;
+      const found = await lookAtAgent(attended, listening, heard).catch(tolerate);
+      if (found === "busy") idle = false;
+      else if (found === "unreachable") idle = true;
+      else if (found) return found;
+      else if (idle && heard === "silence") {
+        const cause = failed("agent-error", "The agent stopped before its answer was complete.");
+        return await endInAnyCase(attended, translator, asWanted(job, cause));
+      } else idle = true;
+    }
+  } catch (error) {
+    // The events cannot be read any more. Whether the agent goes on is not known, so it is told to stop.
+    if (!isStreamError(error)) throw error;
+    broken = error;
+  }
+  job.closing.throwIfAborted();
+  const why = isAppError(broken) ? broken.message : "The agent's events ended.";
+  const cause = watch.cause ?? asWanted(job, failed("stream-error", why));
+  if (sandbox.signal.aborted) return closeAsItIs(attended, translator, cause);
+  return endInAnyCase(attended, translator, cause);
+}
+
+/** Stopped before the agent had begun its answer there is none to be complete: that is what was asked for. */
+function asWanted({ stop }: Attended["job"], ending: TurnEnding): TurnEnding {
+  return stop.aborted ? stopped : ending;
+}
+
+type Heard = "nothing" | "busy" | "idle" | "lost" | "exited";
+
+async function hear(attended: Attended, listening: Listening, event: NumberedEvent): Promise<Heard> {
+  const { translator, asks, watch } = listening;
+  watch.seen();
+  const { changes, signals } = translator.apply(event);
+  await attended.writer.apply(changes, translator.state.lastNumber);
+  let heard: Heard = isLoss(event) ? "lost" : "nothing";
+  for (const signal of signals) {
+    if (signal.type === "agent-exited") return "exited";
+    if (signal.type === "permission-asked" || signal.type === "question-asked") await asks.asked(signal);
+    else if (signal.type === "permission-replied" || signal.type === "question-replied") await asks.replied(signal);
+    else if (signal.type === "retry" && !changes.some(({ type }) => type === "discard")) {
+      await sayWhyItWaits(attended, translator, signal);
+    } else if (signal.type === "idle" || signal.type === "busy") heard = signal.type;
+  }
+  return heard;
+}
+
+/** Nothing had been said yet, but whoever waits should know why: one entry, whatever the number of tries. */
+async function sayWhyItWaits(
+  { writer }: Attended,
+  { state }: Translator,
+  { attempt, message: reason }: { attempt: number; message: string },
+): Promise<void> {
+  const body = { numbers: [], attempt, reason };
+  const key = `retry:${state.userMessageId}`;
+  await writer.apply([{ type: "open", key, kind: "parts-discard", body, under: null }], state.lastNumber);
+}
+
+/** How the turn ended; null when the agent is idle and its last message is not complete. */
+async function lookAtAgent(
+  attended: Attended,
+  { translator, asks }: Listening,
+  heard: "idle" | "lost" | "silence",
+): Promise<TurnEnding | "busy" | null> {
+  const { connection, directory, agentSessionId, sandbox, job } = attended;
+  if (heard !== "idle") {
+    const signal = AbortSignal.any([sandbox.signal, job.closing]);
+    const busy = (await connection.client.listBusy(directory, signal)).includes(agentSessionId);
+    if (busy && heard === "lost") {
+      await fillFromList(attended, translator);
+      await asks.poll();
+    }
+    if (busy) return "busy";
+    // A prompt that was just sent may not be known yet: a look in a moment tells more.
+    if (heard === "lost") return null;
+  }
+  const ending = await settleFromList(attended, translator, { over: heard === "silence" });
+  if (ending === "unanswered") return "busy";
+  return ending === "unfinished" ? null : ending;
+}
+
+/** Out of reach for now: the bus decides when that has been too long, and the watch. */
+function tolerate(error: unknown): "unreachable" {
+  if (isAppError(error) && (error.kind === "unavailable" || error.kind === "timeout")) return "unreachable";
+  throw error;
+}
+
+/** The sidecar no longer had them, or did not hear them itself. */
+function isLoss(event: NumberedEvent): boolean {
+  return event.type === "gap" || (event.type === "life" && event.what === "events-connected");
+}
+
+function exitCause(event: NumberedEvent | null): string {
+  return (event?.type === "life" && event.cause) || "The agent exited.";
+}
+
+function isStreamError(error: unknown): boolean {
+  return isAppError(error) && (error as { code?: unknown }).code === "stream-error";
+}

@@ -1,0 +1,60 @@
+import type { RunningSandbox } from "../lifecycle/index.ts";
+import type { LogWriter } from "../sessions/index.ts";
+import type { AgentConnection, PlacedSession } from "./agent-connections.ts";
+import { type Replacement, replaceSession } from "./replace-session.ts";
+import type { TurnContext, TurnJob } from "./turn-context.ts";
+import { storeAgentSession } from "./turn-rows.ts";
+
+/** With what became of the agent's memory, where its session had to be replaced in this turn. */
+export interface Placement extends PlacedSession {
+  replaced: Replacement["status"] | null;
+}
+
+/** Begins the key of a note about a replaced session. */
+export const memoryKey = "memory:";
+
+/** Makes sure of the session's directory and of the agent's session in it (invariant 10), once in a life of the sandbox. */
+export async function placeSession(
+  context: TurnContext,
+  job: TurnJob,
+  { sandbox, writer, connection }: { sandbox: RunningSandbox; writer: LogWriter; connection: AgentConnection },
+): Promise<Placement> {
+  const { actor, turn } = job;
+  const { sessionId, agentSessionId: saved } = turn;
+  const known = connection.placed.get(sessionId);
+  if (known && known.agentSessionId === saved) return { ...known, replaced: null };
+  const signal = AbortSignal.any([job.stop, job.closing, sandbox.signal]);
+  const { directory } = await context.archives.openWorkspace({ ...sandbox, actor }, { sessionId, signal });
+  const { client } = connection;
+  const isKept = saved !== null && (await client.keepSession({ agentSessionId: saved, directory, signal }));
+  const replacement =
+    saved === null || isKept
+      ? null
+      : await replaceSession(context, job, { connection, directory, lost: saved, signal });
+  // opencode finds a title by itself, with one more call to a model; not where a person gave one.
+  const title = turn.titleFrom === "person" ? turn.title : null;
+  const agentSessionId =
+    replacement?.agentSessionId ??
+    (isKept && saved !== null ? saved : await client.createSession({ directory, title, signal }));
+  if (replacement) {
+    const lastEvent = connection.bus.passed || (await sandbox.sidecar.health(signal)).lastEvent;
+    await noteReplacement(writer, replacement, lastEvent);
+  }
+  const memory = replacement ?? (isKept ? null : { status: "fresh" as const, cause: null });
+  await storeAgentSession(context.database, actor, { sessionId, agentSessionId, directory, memory });
+  if (memory) await context.log.touch(sessionId);
+  turn.agentSessionId = agentSessionId;
+  const placed = { directory, agentSessionId };
+  connection.placed.set(sessionId, placed);
+  return { ...placed, replaced: replacement?.status ?? null };
+}
+
+/** Before the new id is stored, and under a key that follows from it: a repetition finds it there. */
+async function noteReplacement(writer: LogWriter, { agentSessionId, status, note }: Replacement, lastEvent: number) {
+  if (note === null) return;
+  const key = `${memoryKey}${agentSessionId}`;
+  const body = { status, message: note };
+  const open = { type: "open", key, kind: "memory-note", body, under: null } as const;
+  await writer.apply([open, { type: "close", key, verbatim: null }], lastEvent);
+  await writer.flush();
+}

@@ -1,0 +1,96 @@
+import { mostReplayBytes, planReplay, type Replay, selectConversation } from "../agent/index.ts";
+import { isAppError } from "../errors.ts";
+import type { SessionState } from "../protocol/session-events.ts";
+import type { AgentConnection } from "./agent-connections.ts";
+import { readSavedEntries } from "./saved-entries.ts";
+import type { TurnContext, TurnJob } from "./turn-context.ts";
+
+export interface Replacement {
+  agentSessionId: string;
+  status: SessionState["memory"]["status"];
+  cause: string;
+  /** What the log says about it; null when nothing was there to be lost. */
+  note: string | null;
+}
+
+// Rows hold a part and what is shown of it: what is read may be more than what is replayed.
+const mostReadBytes = 3 * mostReplayBytes;
+// Thousands of parts take seconds; somebody waits for an answer.
+const wayMilliseconds = 120_000;
+const unknown = "The agent did not know this session any more.";
+
+/**
+ * For a saved id that the agent answers with 404 (invariant 10): a new session with the saved
+ * conversation in it, by the first way that works. Killed half-way, the same is done again and meets
+ * its own traces. Throws when the agent takes no session at all: then nothing is decided, and the
+ * next turn tries again.
+ */
+export async function replaceSession(
+  context: TurnContext,
+  job: TurnJob,
+  input: { connection: AgentConnection; directory: string; lost: string; signal: AbortSignal },
+): Promise<Replacement> {
+  const { connection, directory, lost, signal } = input;
+  const { client } = connection;
+  const { sessionId, id: turnId, title } = job.turn;
+  const saved = await readSavedEntries(context.database, job.actor, { sessionId, turnId, mostBytes: mostReadBytes });
+  const { messages, cut } = selectConversation(saved.entries, saved);
+  const begin = () =>
+    client.createSession({ directory, title: job.turn.titleFrom === "person" ? title : null, signal });
+  if (messages.length === 0 && !cut)
+    return { agentSessionId: await begin(), status: "fresh", cause: unknown, note: null };
+
+  const limited = () => AbortSignal.any([signal, AbortSignal.timeout(wayMilliseconds)]);
+  const ways: [string, (replay: Replay) => Promise<void>][] = [
+    ["replay", (replay) => client.replaySession(replay, limited())],
+    ["import", (replay) => client.importSession({ sessionId, replay, signal: limited() })],
+  ];
+  let problem = "";
+  for (const [way, take] of ways) {
+    let replay: Replay | null = null;
+    try {
+      const place = await client.findReplayPlace(directory, signal);
+      replay = planReplay(messages, { seed: [way, sessionId, lost], title: title ?? "New session", place });
+      await take(replay);
+      return { agentSessionId: replay.info.id, ...outcomeOf(cut) };
+    } catch (error) {
+      signal.throwIfAborted();
+      context.logger.warn({ err: error, sessionId, way }, "A conversation was not taken back by the agent");
+      problem = isAppError(error) ? error.message : "The agent did not take it.";
+      if (replay) await client.deleteSession(replay.info.id, signal);
+    }
+  }
+  return {
+    agentSessionId: await begin(),
+    status: "fresh",
+    cause: `${unknown} The saved conversation could not be given back to it: ${problem}`,
+    note: "The agent has lost its memory of this session, and the conversation could not be given back to it. It begins anew and knows only what you tell it from here on.",
+  };
+}
+
+function outcomeOf(cut: boolean): Pick<Replacement, "status" | "cause" | "note"> {
+  if (cut) {
+    return {
+      status: "partial",
+      cause: `${unknown} The newest part of the saved conversation was given back to it; the whole is too long.`,
+      note: "The agent had lost its memory of this session. The newest part of the conversation was given back to it; the earlier part was too long.",
+    };
+  }
+  return {
+    status: "replayed",
+    cause: `${unknown} The saved conversation was given back to it.`,
+    note: "The agent had lost its memory of this session. The conversation was given back to it from the log.",
+  };
+}
+
+/** What the agent is told before the person's words, so that it does not pretend to remember. */
+export function prefaceFor(status: string): string | null {
+  if (status === "fresh")
+    return `${opening} Your memory of this session was lost and could not be restored. ${honesty}`;
+  if (status === "partial") return `${opening} Only the newest part of this session could be restored. ${honesty}`;
+  return null;
+}
+
+const opening = "<system-reminder>\nA note of the system, not of the person:";
+const honesty =
+  "Files in the working directory are as they were. If the person refers to something earlier that you do not know, say so and ask.\n</system-reminder>";

@@ -1,0 +1,116 @@
+import { failureOfError } from "../agent/index.ts";
+import { isAppError } from "../errors.ts";
+import type { RunningSandbox } from "../lifecycle/index.ts";
+import type { LogWriter } from "../sessions/index.ts";
+import { attendTurn } from "./attend-turn.ts";
+import { failed, stopped, type TurnContext, type TurnEnding, type TurnJob } from "./turn-context.ts";
+import { storePrompting } from "./turn-rows.ts";
+
+/**
+ * One turn from its prompt to its end, or from where a gone process left it. It ends exactly once
+ * (invariant 14), except when the server ends or another one takes over: then it is left to them.
+ */
+export async function runTurn(context: TurnContext, job: TurnJob): Promise<void> {
+  const { log, lifecycle } = context;
+  const { actor, turn } = job;
+  const begins = turn.state === "queued";
+  const nobody = { sandboxId: null, leaseEpoch: 0, bootId: null };
+  const opening = { actor, sessionId: turn.sessionId, turnId: turn.id };
+  let writer = await log.openWriter({ ...opening, ...nobody, fresh: true });
+  let sandbox: RunningSandbox | null = null;
+  // The wake need not wait for the prompt to be stored; what it says does.
+  const prompt = turn.kind === "prompt" ? turn.prompt : null;
+  const begun = begins ? writer.beginTurn({ prompt, revision: turn.revision }) : Promise.resolve();
+  begun.catch(() => {});
+  turn.startedAt ??= new Date();
+  if (begins) job.prompting = begun.then(() => storeAhead(context, job));
+  job.prompting?.catch(() => {});
+  try {
+    const attend = async () => {
+      job.stop.throwIfAborted();
+      sandbox = await wake(context, job, { writer, begun });
+      await begun;
+      const { sandboxId, leaseEpoch, sidecar } = sandbox;
+      const held = { sandboxId, leaseEpoch, bootId: sidecar.bootId };
+      if (begins) writer.hold(held);
+      else {
+        // Only under the lease is it certain that nobody else still writes what is read here.
+        await writer.close();
+        writer = await log.openWriter({ ...opening, ...held });
+      }
+      return attendTurn(context, job, { sandbox, writer });
+    };
+    const end = await attend().catch((error: unknown) => {
+      if (job.closing.aborted || isTakenOver(error)) throw error;
+      return { ...endingOf(error, job), usage: null };
+    });
+    await begun;
+    if (!begins && !sandbox) {
+      // What an earlier process left open is closed too, though nothing is awake.
+      await writer.close();
+      writer = await log.openWriter({ ...opening, ...nobody });
+    }
+    await writer.endTurn(end);
+  } catch (error) {
+    if (!job.closing.aborted && !isTakenOver(error)) throw error;
+  } finally {
+    await writer.close().catch((error: unknown) => {
+      if (!isTakenOver(error)) context.logger.error({ err: error, turnId: turn.id }, "A turn's log was not flushed");
+    });
+    if (sandbox) lifecycle.turnEnded((sandbox as RunningSandbox).sandboxId);
+  }
+}
+
+/**
+ * Beside the look at a sandbox that most likely runs on: only after the begin, which makes the turn ours,
+ * and only for an event stream that is read already. Should another life be found, it is stored again.
+ */
+async function storeAhead({ database, lifecycle, agents, ids }: TurnContext, { actor, turn }: TurnJob) {
+  if (turn.kind !== "prompt") return null;
+  const running = turn.sandboxId ? lifecycle.findRunning(turn.sandboxId) : null;
+  if (!running || running.signal.aborted) return null;
+  const { bus } = agents.get(running);
+  if (bus.passed === 0 || !bus.connected) return null;
+  const { bootId } = running.sidecar;
+  return storePrompting(database, actor, { turn, messageId: ids.messageId(), appliedEvent: bus.passed, bootId });
+}
+
+async function wake(
+  context: TurnContext,
+  job: TurnJob,
+  { writer, begun }: { writer: LogWriter; begun: Promise<unknown> },
+): Promise<RunningSandbox> {
+  const { actor, turn } = job;
+  // Viewers already know a sandbox that only had to be looked at.
+  let isNews = turn.sandboxId === null;
+  try {
+    return await context.lifecycle.ensureRunning({
+      actor,
+      sessionId: turn.sessionId,
+      onPhase: async (phase) => {
+        isNews = true;
+        await begun;
+        await writer.add("sandbox-phase", phase);
+        await context.log.touch(turn.sessionId);
+      },
+      signal: AbortSignal.any([job.stop, job.closing]),
+    });
+  } catch (error) {
+    if (job.stop.aborted || job.closing.aborted || !isAppError(error)) throw error;
+    if (error.kind === "conflict") throw Object.assign(error, { refusal: "lease-superseded" });
+    throw Object.assign(error, { code: "wake-failed" });
+  } finally {
+    if (isNews) await context.log.touch(turn.sessionId);
+  }
+}
+
+/** Written by somebody else by now: the lease was superseded, the turn had ended, or the session is gone. */
+function isTakenOver(error: unknown): boolean {
+  return isAppError(error) && "refusal" in error;
+}
+
+function endingOf(error: unknown, job: TurnJob): TurnEnding {
+  if (job.stop.aborted) return stopped;
+  const { code, message, requestId } = failureOfError(error);
+  return failed(code, message, requestId);
+}

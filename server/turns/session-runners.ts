@@ -1,0 +1,160 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Actor } from "../auth/index.ts";
+import { AppError } from "../errors.ts";
+import { runTurn } from "./run-turn.ts";
+import type { TurnContext, TurnJob } from "./turn-context.ts";
+import { findOpenTurn, type OpenTurn } from "./turn-rows.ts";
+
+export interface KickOptions {
+  atBoot?: boolean;
+  open?: OpenTurn | null;
+  /** Where another process has to run it, that one is told, instead of leaving it to its next sweep. */
+  tells?: boolean;
+}
+
+/** One runner for each session with something to do here: it works through the queue and ends. */
+export interface SessionRunners {
+  /**
+   * Starts a runner, or tells the one there to look again before it ends. `open` is what is to run next, for
+   * a caller that has just looked. True when that begins here and now.
+   */
+  kick(actor: Actor, sessionId: string, options?: KickOptions): boolean;
+  stop(sessionId: string): void;
+  answered(sessionId: string, askId: string): void;
+  /** Something is to be sent into the turn that runs. */
+  join(sessionId: string): void;
+  /** Others could not tell anything for a while: stops, answers and joins of the turns that run here are looked for. */
+  lookAgain(): Promise<void>;
+  isRunning(sessionId: string): boolean;
+  /** Resolves when the turn of this moment is over, or after that time. */
+  turnEnd(sessionId: string, milliseconds: number): Promise<void>;
+  /** Leaves all turns as they are. */
+  close(): Promise<void>;
+}
+
+interface Runner {
+  job: TurnJob | null;
+  stop: AbortController;
+  again: boolean;
+  turn: Promise<void>;
+  done: Promise<void>;
+}
+
+// A turn that began a moment ago and has no lease yet is on its way in another process.
+const youngMilliseconds = 30_000;
+
+export function createSessionRunners(context: TurnContext): SessionRunners {
+  const runners = new Map<string, Runner>();
+  const closing = new AbortController();
+
+  /** The holder of the sandbox's lease runs its turns; where nobody holds it, whoever comes first. */
+  function isOurs(turn: OpenTurn, atBoot: boolean): boolean {
+    if (turn.leaseOwner) return context.lifecycle.isOwnLease(turn.leaseOwner);
+    if (turn.state === "queued" || atBoot) return true;
+    return Date.now() - (turn.startedAt?.getTime() ?? 0) > youngMilliseconds;
+  }
+
+  async function work(actor: Actor, sessionId: string, runner: Runner, options: KickOptions): Promise<void> {
+    const { atBoot = false, tells = false } = options;
+    let open = options.open ?? null;
+    let last: string | null = null;
+    while (!closing.signal.aborted) {
+      runner.again = false;
+      const turn = open ?? (await findOpenTurn(context.database, actor, sessionId));
+      open = null;
+      // One that did not end was left to another process; should there be none, the sweep finds it.
+      const isLeft = turn?.id === last && turn?.state === "running";
+      if (turn && !isLeft && isOurs(turn, atBoot)) {
+        last = turn.id;
+        await runOne(actor, turn, runner);
+      } else if (!runner.again) {
+        if (tells && turn?.state === "queued") context.onElsewhere(actor, sessionId);
+        return;
+      }
+    }
+  }
+
+  async function runOne(actor: Actor, turn: OpenTurn, runner: Runner): Promise<void> {
+    runner.stop = new AbortController();
+    if (turn.stopRequested) runner.stop.abort(stopReason());
+    const job: TurnJob = {
+      actor,
+      turn,
+      stop: runner.stop.signal,
+      closing: closing.signal,
+      prompting: null,
+      onAnswered: null,
+      onJoin: null,
+      onPoll: null,
+    };
+    runner.job = job;
+    runner.turn = runTurn(context, job);
+    try {
+      await runner.turn;
+    } finally {
+      runner.job = null;
+    }
+  }
+
+  return {
+    kick(actor, sessionId, options = {}) {
+      if (closing.signal.aborted) return false;
+      const known = runners.get(sessionId);
+      if (known) {
+        known.again = true;
+        return false;
+      }
+      const runner: Runner = {
+        job: null,
+        stop: new AbortController(),
+        again: false,
+        turn: Promise.resolve(),
+        done: Promise.resolve(),
+      };
+      runners.set(sessionId, runner);
+      runner.done = work(actor, sessionId, runner, options)
+        .catch((error: unknown) => {
+          if (!closing.signal.aborted) context.logger.error({ err: error, sessionId }, "A turn failed unexpectedly");
+        })
+        .finally(() => {
+          runners.delete(sessionId);
+          // Kicked in the last moment.
+          if (runner.again) this.kick(actor, sessionId);
+        });
+      return options.open?.state === "queued" && isOurs(options.open, false);
+    },
+    stop: (sessionId) => runners.get(sessionId)?.stop.abort(stopReason()),
+    answered(sessionId, askId) {
+      const answer = runners.get(sessionId)?.job?.onAnswered?.(askId);
+      answer?.catch((error: unknown) => {
+        context.logger.error({ err: error, askId }, "An answer did not reach the agent");
+      });
+    },
+    join: (sessionId) => runners.get(sessionId)?.job?.onJoin?.(),
+    async lookAgain() {
+      for (const [sessionId, runner] of [...runners]) {
+        const { job } = runner;
+        if (!job) continue;
+        const turn = await findOpenTurn(context.database, job.actor, sessionId);
+        if (runner.job !== job || turn?.id !== job.turn.id) continue;
+        if (turn.stopRequested) runner.stop.abort(stopReason());
+        job.onJoin?.();
+        job.onPoll?.();
+      }
+    },
+    isRunning: (sessionId) => Boolean(runners.get(sessionId)?.job),
+    async turnEnd(sessionId, milliseconds) {
+      const runner = runners.get(sessionId);
+      if (!runner) return;
+      await Promise.race([runner.turn.catch(() => {}), sleep(milliseconds, undefined, { ref: false })]);
+    },
+    async close() {
+      closing.abort(new AppError("unavailable", "The server is stopping."));
+      await Promise.all([...runners.values()].map(({ done }) => done));
+    },
+  };
+}
+
+function stopReason(): AppError {
+  return new AppError("conflict", "The turn was stopped.");
+}

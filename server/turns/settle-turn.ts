@@ -1,0 +1,113 @@
+import { type AgentMessage, settle, type Translator, type TurnState, tasksOf } from "../agent/index.ts";
+import type { Attended } from "./attend-turn.ts";
+import { failed, stopped, type TurnEnding } from "./turn-context.ts";
+
+const mostDepth = 3;
+
+/** What the agent has stored of a turn: its session's messages, and its subagents', known already or not. */
+export async function readMessages(
+  attended: Pick<Attended, "connection" | "agentSessionId">,
+  state: TurnState,
+  signal: AbortSignal,
+): Promise<{ messages: AgentMessage[]; children: AgentMessage[] }> {
+  const messages = await attended.connection.client.listMessages(attended.agentSessionId, signal);
+  return { messages, children: await readChildren(attended, { state, messages, signal }) };
+}
+
+async function readChildren(
+  { connection }: Pick<Attended, "connection">,
+  { state, messages, signal }: { state: TurnState; messages: readonly AgentMessage[]; signal: AbortSignal },
+): Promise<AgentMessage[]> {
+  const start = messages.findIndex(({ info }) => info.id === state.userMessageId);
+  const ours = start < 0 ? [] : messages.slice(start);
+  // A subagent may go on from an earlier turn; what it said then is older than our first answer.
+  const since = ours.find(({ info }) => info.role === "assistant")?.info.id ?? "";
+  const children: AgentMessage[] = [];
+  const read = new Set<string>();
+  let found = [...new Set([...state.children.keys(), ...tasksOf(ours)])];
+  for (let depth = 0; depth < mostDepth && found.length > 0; depth++) {
+    for (const child of found) read.add(child);
+    const lists = await Promise.all(found.map((child) => connection.client.listMessages(child, signal)));
+    const said = lists.flat().filter(({ info }) => info.id > since);
+    children.push(...said);
+    found = [...new Set(tasksOf(said))].filter((child) => !read.has(child));
+  }
+  return children;
+}
+
+/**
+ * The final state is the agent's own list. `unfinished` while its last message is not complete,
+ * `unanswered` when somebody joined too late for this idle: the agent goes on by itself, unless it is `over`.
+ */
+export async function settleFromList(
+  attended: Attended,
+  translator: Translator,
+  { over } = { over: false },
+): Promise<TurnEnding | "unfinished" | "unanswered"> {
+  const { connection, agentSessionId, sandbox, job, writer, joins } = attended;
+  const signal = AbortSignal.any([sandbox.signal, job.closing]);
+  const messages = await joins.closeWith(
+    () => connection.client.listMessages(agentSessionId, signal),
+    () => over || job.stop.aborted || translator.state.error !== null,
+  );
+  if (!messages) return "unanswered";
+  try {
+    const children = await readChildren(attended, { state: translator.state, messages, signal });
+    const { state, changes, outcome } = settle({ state: translator.state, messages, children });
+    if (outcome.type === "unfinished") {
+      joins.reopen();
+      return "unfinished";
+    }
+    Object.assign(translator.state, state);
+    await writer.apply(changes, state.lastNumber);
+    if (outcome.type === "finished") return { outcome: "finished" };
+    if (job.stop.aborted) return stopped;
+    if (outcome.type === "failed") return failed(outcome.code, outcome.message, outcome.requestId);
+    if (outcome.type === "aborted") return failed("aborted", "The agent was stopped by somebody else.");
+    return failed("agent-error", "The agent does not know this prompt any more.");
+  } catch (error) {
+    joins.reopen();
+    throw error;
+  }
+}
+
+/** Events were lost while the agent goes on: what it has stored since comes into the log before what follows. */
+export async function fillFromList(attended: Attended, translator: Translator): Promise<void> {
+  const { sandbox, job, writer } = attended;
+  const signal = AbortSignal.any([sandbox.signal, job.closing]);
+  const stored = await readMessages(attended, translator.state, signal);
+  const { state, changes } = settle({ state: translator.state, ...stored, running: true });
+  Object.assign(translator.state, state);
+  await writer.apply(changes, state.lastNumber);
+}
+
+/** A limit was reached, or a stop not obeyed: the agent is told to stop, and what it stored is taken over. */
+export async function endInAnyCase(
+  attended: Attended,
+  translator: Translator,
+  ending: TurnEnding,
+): Promise<TurnEnding> {
+  const { connection, agentSessionId, sandbox, job, writer, context } = attended;
+  const patience = AbortSignal.timeout(context.limits.stopMilliseconds);
+  const signal = AbortSignal.any([sandbox.signal, job.closing, patience]);
+  try {
+    await connection.client.abort(agentSessionId, signal);
+    const stored = await readMessages(attended, translator.state, signal);
+    const { changes, state } = settle({ state: translator.state, ...stored, end: true });
+    Object.assign(translator.state, state);
+    await writer.apply(changes, state.lastNumber);
+    return ending;
+  } catch (error) {
+    job.closing.throwIfAborted();
+    context.logger.warn({ err: error, turnId: job.turn.id }, "A turn ended without the agent's own word");
+    return closeAsItIs(attended, translator, ending);
+  }
+}
+
+/** Nobody can be asked any more. */
+export async function closeAsItIs(attended: Attended, translator: Translator, ending: TurnEnding): Promise<TurnEnding> {
+  const { changes, state } = settle({ state: translator.state, messages: [], end: true });
+  Object.assign(translator.state, state);
+  await attended.writer.apply(changes, state.lastNumber);
+  return ending;
+}

@@ -1,0 +1,75 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { type AgentMessage, initialState } from "../agent/index.ts";
+import { AppError } from "../errors.ts";
+import type { Attended } from "./attend-turn.ts";
+import { nextEvent, resumeTurn, type TakenUp } from "./take-up-turn.ts";
+import { storePrompting } from "./turn-rows.ts";
+
+const pollMilliseconds = 50;
+
+/**
+ * A summary of the conversation. opencode chooses the id of the message that it begins with, so it is looked
+ * for in the list; from there on the turn is as any other.
+ */
+export async function takeUpCompaction(attended: Attended): Promise<TakenUp> {
+  const { context, job, sandbox, connection, agentSessionId } = attended;
+  const { actor, turn } = job;
+  const resumed = turn.agentMessageId ? await resumeTurn(attended, turn.agentMessageId) : null;
+  if (resumed) return resumed;
+  const signal = AbortSignal.any([job.stop, job.closing, sandbox.signal]);
+  const list = () => connection.client.listMessages(agentSessionId, signal);
+  const before = await list();
+  const model = modelOf(before);
+  if (!model) throw new AppError("conflict", "There is nothing to summarise yet.");
+  const appliedEvent = await nextEvent(attended, signal);
+  const events = connection.bus.subscribe({ root: agentSessionId, after: appliedEvent });
+  try {
+    const patience = AbortSignal.timeout(context.limits.turnMilliseconds);
+    const written = connection.client
+      .summarize({ agentSessionId, ...model, signal: AbortSignal.any([job.closing, sandbox.signal, patience]) })
+      .then(
+        () => ({ ok: true as const }),
+        (error: unknown) => ({ ok: false as const, error }),
+      );
+    const messageId = await find(new Set(before.map(({ info }) => info.id)), written, list);
+    const { bootId } = sandbox.sidecar;
+    await storePrompting(context.database, actor, { turn, messageId, appliedEvent, bootId });
+    return {
+      state: initialState({ root: agentSessionId, userMessageId: messageId, title: turn.title }),
+      events,
+      ending: null,
+    };
+  } catch (error) {
+    events.close();
+    throw error;
+  }
+}
+
+/** The compaction's message, as soon as it is there; the summary's own failure when it never comes. */
+async function find(
+  before: ReadonlySet<string>,
+  written: Promise<{ ok: true } | { ok: false; error: unknown }>,
+  list: () => Promise<AgentMessage[]>,
+): Promise<string> {
+  for (;;) {
+    const over = await Promise.race([written, sleep(pollMilliseconds, null)]);
+    const message = (await list()).find(({ info, parts }) => !before.has(info.id) && isCompaction(info.role, parts));
+    if (message) return message.info.id;
+    if (over?.ok === false) throw over.error;
+    if (over) throw new AppError("upstream", "The agent wrote no summary.");
+  }
+}
+
+function isCompaction(role: string, parts: AgentMessage["parts"]): boolean {
+  return role === "user" && parts.some(({ type }) => type === "compaction");
+}
+
+/** That of the last answer. */
+function modelOf(messages: readonly AgentMessage[]): { providerId: string; modelId: string } | null {
+  const last = messages.findLast(({ info }) => info.role === "assistant" && typeof info.modelID === "string");
+  if (!last) return null;
+  const { providerID, modelID } = last.info;
+  return typeof providerID === "string" && typeof modelID === "string"
+    ? { providerId: providerID, modelId: modelID }
+    : null;
+}

@@ -1,0 +1,116 @@
+import { type EventSubscription, initialState, restoreState, settle, type TurnState } from "../agent/index.ts";
+import type { Attended } from "./attend-turn.ts";
+import { memoryKey } from "./place-session.ts";
+import { prefaceFor } from "./replace-session.ts";
+import { readMessages } from "./settle-turn.ts";
+import { failed, stopped, type TurnEnding } from "./turn-context.ts";
+import { storePrompting } from "./turn-rows.ts";
+
+export type TakenUp =
+  | { state: TurnState; events: EventSubscription; ending: null }
+  /** It was over already. */
+  | { state: TurnState; ending: TurnEnding };
+
+/** Brings a turn to where the agent's events tell the rest: prompts it, or goes on where the log stands. */
+export async function takeUpTurn(attended: Attended): Promise<TakenUp> {
+  const { turn } = attended.job;
+  const resumed = turn.agentMessageId ? await resumeTurn(attended, turn.agentMessageId) : null;
+  return resumed ?? (await promptAgent(attended));
+}
+
+/** Subscribes before it prompts; the ids are stored before they are sent, so that a takeover can repeat it. */
+async function promptAgent(attended: Attended): Promise<TakenUp> {
+  const { context, job, sandbox, connection, agentSessionId, directory } = attended;
+  const { actor, turn } = job;
+  const signal = AbortSignal.any([job.stop, job.closing, sandbox.signal]);
+  const { bootId } = sandbox.sidecar;
+  // Named each time: by itself a session keeps the model of its last prompt, though another was chosen since.
+  const findingModel = connection.client.findModel(directory, signal);
+  findingModel.catch(() => {});
+  let prompting = await job.prompting;
+  if (prompting?.bootId !== bootId) {
+    const messageId = turn.agentMessageId ?? context.ids.messageId();
+    const appliedEvent = await nextEvent(attended, signal);
+    prompting = await storePrompting(context.database, actor, { turn, messageId, appliedEvent, bootId });
+  }
+  const { messageId, appliedEvent } = prompting;
+  const model = await findingModel;
+  const state = initialState({ root: agentSessionId, userMessageId: messageId, title: turn.title });
+  // Of this prompt nothing has come yet, so what passed since needs no reading.
+  const after = Math.max(connection.bus.passed, appliedEvent);
+  const events = connection.bus.subscribe({ root: agentSessionId, after });
+  try {
+    signal.throwIfAborted();
+    await connection.client.prompt({
+      agentSessionId,
+      model,
+      messageId,
+      partId: messageId.replace(/^msg_/, "prt_"),
+      text: turn.prompt,
+      preface: await findPreface(attended),
+      signal: AbortSignal.any([job.closing, sandbox.signal]),
+    });
+  } catch (error) {
+    events.close();
+    throw error;
+  }
+  return { state, events, ending: null };
+}
+
+/** Where a turn that begins now starts to listen. A bus that is away stands in the past, which is not of this turn. */
+export async function nextEvent(
+  { connection: { bus }, sandbox }: Pick<Attended, "connection" | "sandbox">,
+  signal: AbortSignal,
+): Promise<number> {
+  const passed = bus.connected ? bus.passed : 0;
+  return passed || (await sandbox.sidecar.health(signal)).lastEvent;
+}
+
+/** Of a turn that is taken over, the log says what became of the agent's memory. */
+async function findPreface({ context, job, replaced }: Attended): Promise<string | null> {
+  const { actor, turn } = job;
+  if (replaced) return prefaceFor(replaced);
+  if (turn.state === "queued") return null;
+  const entries = await context.log.readTurn({ actor, sessionId: turn.sessionId, turnId: turn.id });
+  const note = entries.findLast(({ kind, key }) => kind === "memory-note" && key?.startsWith(memoryKey));
+  return note && "status" in note.body ? prefaceFor(note.body.status) : null;
+}
+
+/** Null when the prompt never reached the agent. */
+export async function resumeTurn(attended: Attended, userMessageId: string): Promise<TakenUp | null> {
+  const { context, job, sandbox, writer, connection, agentSessionId, directory, joins } = attended;
+  const { actor, turn } = job;
+  const signal = AbortSignal.any([job.closing, sandbox.signal]);
+  const { client, bus } = connection;
+  const isSameLife = turn.appliedBoot === sandbox.sidecar.bootId;
+  const entries = await context.log.readTurn({ actor, sessionId: turn.sessionId, turnId: turn.id });
+  const appliedEvent = isSameLife ? turn.appliedEvent : (await sandbox.sidecar.health(signal)).lastEvent;
+  const { title } = turn;
+  const state = restoreState({ root: agentSessionId, userMessageId, title, appliedEvent, entries });
+  const events = bus.subscribe({ root: agentSessionId, children: state.children.keys(), after: appliedEvent });
+  try {
+    const sent = (await joins.hasAny()) ? await joins.takeUp(await client.listMessages(agentSessionId, signal)) : [];
+    const busy = sent.length > 0 || (await client.listBusy(directory, signal)).includes(agentSessionId);
+    if (busy && isSameLife) return { state, events, ending: null };
+    const stored = await readMessages(attended, state, signal);
+    const settled = settle({ state, ...stored, running: busy, end: !busy });
+    if (settled.outcome.type === "missing") {
+      events.close();
+      return null;
+    }
+    await writer.apply(settled.changes, settled.state.lastNumber);
+    if (busy) return { state: settled.state, events, ending: null };
+    events.close();
+    const { outcome } = settled;
+    if (outcome.type === "finished") return { state: settled.state, ending: { outcome: "finished" } };
+    if (job.stop.aborted) return { state: settled.state, ending: stopped };
+    const ending =
+      outcome.type === "failed"
+        ? failed(outcome.code, outcome.message, outcome.requestId)
+        : failed("agent-exited", "The agent ended while the server was away.");
+    return { state: settled.state, ending };
+  } catch (error) {
+    events.close();
+    throw error;
+  }
+}

@@ -1,0 +1,144 @@
+import { chmod, mkdtemp, rm } from "node:fs/promises";
+import type { Database } from "../../db/client.ts";
+import { adminInput, createTestAccounts } from "../accounts/test-accounts.ts";
+import type { Viewer } from "../auth/index.ts";
+import { buildSidecar } from "../boot/build-sidecar.ts";
+import type { LogEntry } from "../protocol/log-entry.ts";
+import { applySessionEvents, emptyViewerState, type ViewerState } from "../protocol/viewer-state.ts";
+import type { Services } from "../services.ts";
+import type { Wiring, WiringInput } from "../wiring.ts";
+import { projectRoot, type TestPlace, wireTestServer } from "./test-wiring.ts";
+
+export interface TestServer {
+  viewer: Viewer;
+  database: Database;
+  services: Services;
+  wiring: Wiring;
+  home: string;
+  place: TestPlace;
+  /** The first half of a restart, and the second. With `sleep`, sandboxes end as with Ctrl-C. */
+  leave(options?: { sleep: boolean }): Promise<void>;
+  start(): Promise<void>;
+  /** Another server on the same database, with a home of its own: it cannot reach the sandboxes of this one. */
+  startPeer(): Promise<Peer>;
+  /** As a kill of the server and a new start: nothing is told to anybody. */
+  restart(): Promise<void>;
+  /** A proper end, which puts sandboxes to sleep, and a new start after `whileAway`. */
+  sleepAndWake(whileAway: () => Promise<void>): Promise<void>;
+  newSession(): Promise<string>;
+  prompt(sessionId: string, prompt: string): Promise<string>;
+  /** Follows from the beginning, or from `from`, until `until`. */
+  follow(sessionId: string, until: (state: ViewerState) => boolean, from?: ViewerState): Promise<ViewerState>;
+  close(): Promise<void>;
+}
+
+export interface Peer {
+  services: Services;
+  close(): Promise<void>;
+}
+
+/** Everything but HTTP and Next, for real: Postgres, sandbox, sidecar, opencode, gateway, demo model. */
+export async function createTestServer(
+  environment: Record<string, string> = {},
+  changes: Partial<WiringInput> = {},
+): Promise<TestServer> {
+  const accounts = await createTestAccounts();
+  await accounts.accounts.completeFirstRun(adminInput);
+  const viewer = await accounts.signIn(adminInput.email);
+  const home = await mkdtemp("/tmp/dm-");
+  await chmod(home, 0o711);
+  await buildSidecar(projectRoot);
+  const { applicationUrl } = accounts;
+  const place = { applicationUrl, home, environment: { DORMOUSE_DEMO_PACE: "instant", ...environment } };
+  const start = (at = home) => wireTestServer({ ...place, home: at }, changes);
+  let wiring = await start();
+  await wiring.resume(AbortSignal.timeout(30_000));
+
+  const test: TestServer = {
+    viewer,
+    database: accounts.database,
+    get services() {
+      return wiring.services;
+    },
+    get wiring() {
+      return wiring;
+    },
+    home,
+    place,
+    async startPeer() {
+      const other = await mkdtemp("/tmp/dm-");
+      await chmod(other, 0o711);
+      const peer = await start(other);
+      await peer.resume(AbortSignal.timeout(30_000));
+      return {
+        services: peer.services,
+        async close() {
+          await peer.closeTurns();
+          await peer.closeSandboxes();
+          await peer.close();
+          await rm(other, { recursive: true, force: true });
+        },
+      };
+    },
+    async leave({ sleep } = { sleep: false }) {
+      await wiring.closeTurns();
+      await (sleep ? wiring.closeSandboxes() : wiring.abandonSandboxes());
+      await wiring.close();
+    },
+    async start() {
+      wiring = await start();
+      await wiring.resume(AbortSignal.timeout(30_000));
+    },
+    async sleepAndWake(whileAway) {
+      await test.leave({ sleep: true });
+      await whileAway();
+      await test.start();
+    },
+    async restart() {
+      await test.leave();
+      await test.start();
+    },
+    newSession: async () => (await wiring.services.sessions.create(viewer)).id,
+    async prompt(sessionId, prompt) {
+      const turn = await wiring.services.turns.start(viewer, {
+        sessionId,
+        prompt,
+        idempotencyKey: crypto.randomUUID(),
+      });
+      return turn.id;
+    },
+    async follow(sessionId, until, from = emptyViewerState) {
+      const leaving = new AbortController();
+      const signal = AbortSignal.any([leaving.signal, AbortSignal.timeout(60_000)]);
+      let state = from;
+      const stream = wiring.services.log.follow({ actor: viewer, sessionId, after: state.version, signal });
+      for await (const event of stream) {
+        state = applySessionEvents(state, [event]);
+        if (until(state)) leaving.abort();
+      }
+      if (!until(state)) throw new Error(`What was awaited did not come: ${JSON.stringify(state.entries.slice(-6))}`);
+      return state;
+    },
+    async close() {
+      await wiring.closeTurns();
+      await wiring.closeSandboxes();
+      await wiring.close();
+      await accounts[Symbol.asyncDispose]();
+      await rm(home, { recursive: true, force: true });
+    },
+  };
+  return test;
+}
+
+export const ends = ({ entries }: Pick<ViewerState, "entries">) => entries.filter(({ kind }) => kind === "turn-end");
+
+export const ended =
+  (turns = 1) =>
+  (state: ViewerState) =>
+    ends(state).length >= turns;
+
+export function textOf({ entries }: { entries: readonly LogEntry[] }): string {
+  return entries
+    .flatMap((entry) => (entry.kind === "agent_message" && !entry.body.discarded ? [entry.body.text] : []))
+    .join("");
+}

@@ -1,0 +1,29 @@
+import { resolve } from "node:path";
+import { parseConfig } from "../config.ts";
+import { createLogger } from "../lib/logger.ts";
+import { type Wiring, type WiringInput, wire } from "../wiring.ts";
+
+export const projectRoot = resolve(import.meta.dirname, "../..");
+
+/** What any process needs to be the server of a test: the next one with the same home takes over. */
+export interface TestPlace {
+  applicationUrl: string;
+  home: string;
+  environment: Record<string, string>;
+}
+
+export function wireTestServer(place: TestPlace, changes: Partial<WiringInput> = {}): Promise<Wiring> {
+  const { applicationUrl, home, environment } = place;
+  return wire({
+    config: parseConfig({ PATH: parseConfig().searchPath, DORMOUSE_HOME: home, ...environment }),
+    root: projectRoot,
+    home,
+    applicationUrl,
+    masterKey: Buffer.alloc(32, 7),
+    publicUrl: "http://127.0.0.1:1",
+    listensBeyondLoopback: false,
+    logger: createLogger("error"),
+    stopping: new AbortController().signal,
+    ...changes,
+  });
+}

@@ -1,0 +1,76 @@
+import type { Database } from "../../db/client.ts";
+import type { AgentIds } from "../agent/index.ts";
+import type { Actor } from "../auth/index.ts";
+import type { Logger } from "../lib/logger.ts";
+import type { Lifecycle } from "../lifecycle/index.ts";
+import type { SessionLog, TurnEnd } from "../sessions/index.ts";
+import type { Archives } from "../snapshots/index.ts";
+import type { AgentConnections } from "./agent-connections.ts";
+import type { OpenTurn } from "./turn-rows.ts";
+
+export interface TurnLimits {
+  /** From the turn's start. */
+  turnMilliseconds: number;
+  /** Without any event of the agent, while nobody is asked anything. */
+  inactivityMilliseconds: number;
+  /** From a stop until the turn ends, whether the agent obeys or not. */
+  stopMilliseconds: number;
+  /** Without any event, until the agent is asked whether it still works: the event that says so may be lost. */
+  silenceMilliseconds: number;
+  /** After the agent is idle, until its last message is complete. */
+  settleMilliseconds: number;
+}
+
+export const turnLimits: TurnLimits = {
+  turnMilliseconds: 30 * 60_000,
+  inactivityMilliseconds: 200_000,
+  stopMilliseconds: 10_000,
+  silenceMilliseconds: 10_000,
+  settleMilliseconds: 2_000,
+};
+
+export interface TurnContext {
+  database: Database;
+  log: SessionLog;
+  lifecycle: Lifecycle;
+  archives: Pick<Archives, "openWorkspace">;
+  agents: AgentConnections;
+  ids: AgentIds;
+  limits: TurnLimits;
+  logger: Pick<Logger, "warn" | "error">;
+  /** Another process holds the sandbox's lease: it is told that something waits. */
+  onElsewhere(actor: Actor, sessionId: string): void;
+}
+
+/** What a takeover has to know of a prompt, stored before it leaves. */
+export interface Prompting {
+  messageId: string;
+  appliedEvent: number;
+  bootId: string;
+}
+
+/** One turn in the hands of this process. */
+export interface TurnJob {
+  actor: Actor;
+  turn: OpenTurn;
+  /** A person asked for the end. */
+  stop: AbortSignal;
+  /** The server ends: the turn is left as it is, for the next process. */
+  closing: AbortSignal;
+  /** What was stored of the prompt ahead of the wake, for the life of the sandbox that was there. */
+  prompting: Promise<Prompting | null> | null;
+  /** Set while the agent may ask something. */
+  onAnswered: ((askId: string) => Promise<void>) | null;
+  /** Set while messages may join. */
+  onJoin: (() => void) | null;
+  /** Looks for what was asked or answered unheard. */
+  onPoll: (() => void) | null;
+}
+
+export type TurnEnding = Pick<TurnEnd, "outcome" | "failure">;
+
+export const stopped: TurnEnding = { outcome: "stopped" };
+
+export function failed(code: string, message: string, requestId?: string): TurnEnding {
+  return { outcome: "failed", failure: { code, message, ...(requestId && { requestId }) } };
+}

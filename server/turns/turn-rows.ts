@@ -1,0 +1,199 @@
+import { sql } from "drizzle-orm";
+import type { Database } from "../../db/client.ts";
+import type { Actor } from "../auth/index.ts";
+import { tenantId, userId } from "../protocol/ids.ts";
+import type { SessionState } from "../protocol/session-events.ts";
+import type { Turn } from "./index.ts";
+import type { Prompting } from "./turn-context.ts";
+
+/** A turn that waits or runs, with what its session knows of the agent. */
+export interface OpenTurn {
+  id: string;
+  sessionId: string;
+  kind: Turn["kind"];
+  state: "queued" | "running";
+  prompt: string;
+  revision: number;
+  startedAt: Date | null;
+  agentMessageId: string | null;
+  stopRequested: boolean;
+  title: string | null;
+  titleFrom: "default" | "agent" | "person";
+  agentSessionId: string | null;
+  agentDirectory: string | null;
+  appliedEvent: number;
+  appliedBoot: string | null;
+  sandboxId: string | null;
+  /** Who holds the sandbox's lease at this moment. */
+  leaseOwner: string | null;
+}
+
+export type TurnRow = Record<string, unknown>;
+
+export const turnColumns = sql`id, session_id, kind, state, prompt, failure_code, failure_message, host_turn_id,
+  send_now_at, queued_at, started_at, ended_at, undone_at, provider_id, model_id, cost, tokens_input, tokens_output,
+  tokens_reasoning, tokens_cache_read, tokens_cache_write`;
+
+/**
+ * Undefined when the session is not this person's. The same key gives the turn that is there already. With
+ * it comes what is to run next in the session, so that it need not be asked for again.
+ */
+export async function insertTurn(
+  database: Database,
+  actor: Actor,
+  input: { sessionId: string; prompt: string; idempotencyKey: string },
+): Promise<{ turn: Turn; open: OpenTurn | null } | undefined> {
+  const { sessionId, prompt, idempotencyKey } = input;
+  return database.transaction(actor, async (tx) => {
+    const inserting = tx.execute<TurnRow>(sql`
+      insert into turns (tenant_id, user_id, session_id, prompt, idempotency_key, position)
+      select tenant_id, user_id, id, ${prompt}, ${idempotencyKey},
+        coalesce((select max(position) from turns where session_id = ${sessionId}), 0) + 1
+      from sessions where id = ${sessionId}
+      on conflict (session_id, idempotency_key) do nothing returning ${turnColumns}`);
+    // Both are sent at once and run in this order.
+    const [[made], [next]] = await Promise.all([inserting, tx.execute<TurnRow>(selectOpenTurn(sessionId))]);
+    const open = next ? toOpenTurn(next) : null;
+    if (made) return { turn: toTurn(made), open };
+    const [known] = await tx.execute<TurnRow>(sql`
+      select ${turnColumns} from turns where session_id = ${sessionId} and idempotency_key = ${idempotencyKey}`);
+    return known && { turn: toTurn(known), open };
+  });
+}
+
+export async function listTurns(database: Database, actor: Actor, sessionId: string): Promise<Turn[]> {
+  const rows = await database.transaction(actor, (tx) =>
+    tx.execute<TurnRow>(
+      sql`select ${turnColumns} from turns where session_id = ${sessionId} order by position limit 1000`,
+    ),
+  );
+  return rows.map(toTurn);
+}
+
+/** The running turn, else the first that waits. */
+export async function findOpenTurn(database: Database, actor: Actor, sessionId: string): Promise<OpenTurn | null> {
+  const [row] = await database.transaction(actor, (tx) => tx.execute<TurnRow>(selectOpenTurn(sessionId)));
+  return row ? toOpenTurn(row) : null;
+}
+
+const selectOpenTurn = (sessionId: string) => sql`
+      select t.id, t.session_id, t.kind, t.state, t.prompt, t.revision, t.started_at, t.agent_message_id,
+        t.stop_requested_at is not null as stop_requested, s.title, s.title_from, s.agent_session_id,
+        s.agent_directory, s.applied_event, s.applied_boot, s.sandbox_id,
+        case when b.lease_expires_at > now() then b.lease_owner end as lease_owner
+      from turns t join sessions s on s.id = t.session_id left join sandboxes b on b.id = s.sandbox_id
+      where t.session_id = ${sessionId} and t.state in ('running', 'queued')
+      order by t.state = 'running' desc, t.send_now_at, t.position limit 1`;
+
+/** Of the running turn, else of the first that waits. Null when there is none. */
+export async function requestStop(database: Database, actor: Actor, sessionId: string): Promise<string | null> {
+  const [row] = await database.transaction(actor, (tx) =>
+    tx.execute<TurnRow>(sql`
+      update turns set stop_requested_at = coalesce(stop_requested_at, now())
+      where id = (select id from turns where session_id = ${sessionId} and state in ('running', 'queued')
+        order by state = 'running' desc, send_now_at, position limit 1) and state in ('running', 'queued') returning id`),
+  );
+  return row ? String(row.id) : null;
+}
+
+/** Before the prompt leaves: what a takeover has to know of it. */
+export async function storePrompting(
+  database: Database,
+  actor: Actor,
+  input: Prompting & { turn: OpenTurn },
+): Promise<Prompting> {
+  const { turn, messageId, appliedEvent, bootId } = input;
+  await database.transaction(actor, (tx) =>
+    tx.execute(sql`
+      with prompting as (update turns set agent_message_id = ${messageId} where id = ${turn.id})
+      update sessions set applied_event = ${appliedEvent}, applied_boot = ${bootId} where id = ${turn.sessionId}`),
+  );
+  return { messageId, appliedEvent, bootId };
+}
+
+/** `memory` null: the id was kept. Then a session that began here is intact, and what was lost before stays said. */
+export async function storeAgentSession(
+  database: Database,
+  actor: Actor,
+  input: { sessionId: string; agentSessionId: string; directory: string; memory: StoredMemory | null },
+): Promise<void> {
+  const { sessionId, agentSessionId, directory, memory } = input;
+  const change = memory
+    ? sql`memory_status = ${memory.status}, memory_cause = ${memory.cause}, memory_at = now()`
+    : sql`memory_status = case when memory_status = 'fresh' and memory_cause is null then 'intact' else memory_status end,
+        memory_at = coalesce(memory_at, now())`;
+  await database.transaction(actor, (tx) =>
+    tx.execute(sql`
+      update sessions set agent_session_id = ${agentSessionId}, agent_directory = ${directory}, ${change}
+      where id = ${sessionId}`),
+  );
+}
+
+export interface StoredMemory {
+  status: SessionState["memory"]["status"];
+  cause: string | null;
+}
+
+export async function listWaiting(
+  database: Database,
+): Promise<{ actor: Actor; sessionId: string; running: boolean }[]> {
+  const rows = await database.transaction("nobody", (tx) => tx.execute(sql`select * from list_waiting_sessions()`));
+  return rows.map((row) => ({
+    sessionId: String(row.session_id),
+    running: row.running === true,
+    actor: { tenantId: tenantId.parse(row.tenant_id), userId: userId.parse(row.user_id), role: "user" },
+  }));
+}
+
+export function toTurn(row: TurnRow): Turn {
+  const time = (value: unknown) => (value === null ? null : new Date(value as string).toISOString());
+  return {
+    id: String(row.id),
+    sessionId: String(row.session_id),
+    kind: row.kind as Turn["kind"],
+    state: row.state as Turn["state"],
+    prompt: String(row.prompt),
+    sendNow: row.send_now_at !== null,
+    hostTurnId: row.host_turn_id === null ? null : String(row.host_turn_id),
+    failure: row.failure_code ? { code: String(row.failure_code), message: String(row.failure_message ?? "") } : null,
+    queuedAt: time(row.queued_at) ?? "",
+    startedAt: time(row.started_at),
+    endedAt: time(row.ended_at),
+    undoneAt: time(row.undone_at),
+    usage: {
+      cost: Number(row.cost),
+      tokens: {
+        input: Number(row.tokens_input),
+        output: Number(row.tokens_output),
+        reasoning: Number(row.tokens_reasoning),
+        cacheRead: Number(row.tokens_cache_read),
+        cacheWrite: Number(row.tokens_cache_write),
+      },
+      providerId: row.provider_id === null ? null : String(row.provider_id),
+      modelId: row.model_id === null ? null : String(row.model_id),
+    },
+  };
+}
+
+function toOpenTurn(row: TurnRow): OpenTurn {
+  const text = (value: unknown) => (value === null || value === "" ? null : String(value));
+  return {
+    id: String(row.id),
+    sessionId: String(row.session_id),
+    kind: row.kind as OpenTurn["kind"],
+    state: row.state as OpenTurn["state"],
+    prompt: String(row.prompt),
+    revision: Number(row.revision),
+    startedAt: row.started_at === null ? null : new Date(row.started_at as string),
+    agentMessageId: text(row.agent_message_id),
+    stopRequested: row.stop_requested === true,
+    title: text(row.title),
+    titleFrom: row.title_from as OpenTurn["titleFrom"],
+    agentSessionId: text(row.agent_session_id),
+    agentDirectory: text(row.agent_directory),
+    appliedEvent: Number(row.applied_event),
+    appliedBoot: text(row.applied_boot),
+    sandboxId: text(row.sandbox_id),
+    leaseOwner: text(row.lease_owner),
+  };
+}

@@ -1,0 +1,83 @@
+import { expect, test } from "vitest";
+import { AppError } from "../errors.ts";
+import type { Attended } from "./attend-turn.ts";
+import type { TurnLimits } from "./turn-context.ts";
+import { createTurnWatch } from "./turn-watch.ts";
+
+function watchTurn(limits: Partial<TurnLimits>, options: { startedAt?: Date; isAsking?: () => boolean } = {}) {
+  const ended = Promise.withResolvers<void>();
+  const lost = new AbortController();
+  const stop = new AbortController();
+  const closing = new AbortController();
+  const aborts: string[] = [];
+  const patient = { turnMilliseconds: 60_000, inactivityMilliseconds: 60_000, stopMilliseconds: 60_000 };
+  const attended = {
+    context: { limits: { ...patient, ...limits }, logger: { warn() {} } },
+    job: {
+      stop: stop.signal,
+      closing: closing.signal,
+      turn: { id: "turn", startedAt: options.startedAt ?? new Date() },
+    },
+    sandbox: { signal: lost.signal },
+    connection: { client: { abort: async (id: string) => void aborts.push(id) } },
+    agentSessionId: "ses_1",
+  } as unknown as Attended;
+  const watch = createTurnWatch(attended, { close: ended.resolve, isAsking: options.isAsking ?? (() => false) });
+  return { watch, ended: ended.promise, lost, stop, closing, aborts };
+}
+
+test("a turn that takes too long is ended with a cause that says so, counted from its start", async () => {
+  const { watch, ended } = watchTurn({}, { startedAt: new Date(Date.now() - 61_000) });
+  await ended;
+  expect(watch.cause).toMatchObject({
+    outcome: "failed",
+    failure: { code: "timeout", message: expect.stringContaining("1 minutes") },
+  });
+  watch.end();
+});
+
+test("an agent that gives no sign of life is ended, though not while it waits for a person", async () => {
+  let asking = true;
+  let asked = 0;
+  const { watch, ended } = watchTurn(
+    { inactivityMilliseconds: 15 },
+    {
+      isAsking() {
+        asked += 1;
+        if (asked > 3) asking = false;
+        return asking;
+      },
+    },
+  );
+  await ended;
+  expect(asked).toBeGreaterThan(3);
+  expect(watch.cause).toMatchObject({
+    failure: { code: "timeout", message: expect.stringContaining("no sign of life") },
+  });
+  watch.end();
+});
+
+test("a stop tells the agent, and ends the turn as stopped even if it does not obey", async () => {
+  const { watch, ended, stop, aborts } = watchTurn({ stopMilliseconds: 10 });
+  stop.abort();
+  expect(aborts).toEqual(["ses_1"]);
+  expect(watch.cause).toBeNull();
+  await ended;
+  expect(watch.cause).toEqual({ outcome: "stopped" });
+  watch.end();
+});
+
+test("a lost sandbox ends the turn with the reason that is known, and the server's end with none", async () => {
+  const first = watchTurn({});
+  first.lost.abort(new AppError("unavailable", "The sandbox ended unexpectedly."));
+  await first.ended;
+  expect(first.watch.cause).toMatchObject({
+    failure: { code: "sandbox-lost", message: "The sandbox ended unexpectedly." },
+  });
+  first.watch.end();
+  const second = watchTurn({});
+  second.closing.abort();
+  await second.ended;
+  expect(second.watch.cause).toBeNull();
+  second.watch.end();
+});

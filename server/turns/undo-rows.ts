@@ -1,0 +1,78 @@
+import { type SQL, sql } from "drizzle-orm";
+import type { Database } from "../../db/client.ts";
+import type { Actor } from "../auth/index.ts";
+import type { Turn } from "./index.ts";
+import { type TurnRow, toTurn, turnColumns } from "./turn-rows.ts";
+
+/** Turns in the order in which the agent heard them; those that joined another one came after it. */
+const heard = sql`kind in ('prompt', 'compact') and started_at is not null`;
+
+/** A prompt that the agent got, and has not been told to forget. */
+const canBeUndone = sql`kind = 'prompt' and host_turn_id is null and agent_message_id is not null and undone_at is null`;
+
+/** What was undone can be brought back until the agent hears something new. */
+const canBeRedone = (session: SQL) => sql`undone_at is not null and not exists (
+  select from turns later where later.session_id = ${session} and later.kind in ('prompt', 'compact')
+    and later.started_at > turns.undone_at)`;
+
+const needs = {
+  compact: sql`${canBeUndone}`,
+  undo: sql`${canBeUndone}`,
+  redo: canBeRedone(sql`turns.session_id`),
+} as const;
+
+/** `busy`: something runs or waits; `nothing`: there is nothing to do it with. The same key gives the same turn. */
+export async function insertOtherTurn(
+  database: Database,
+  actor: Actor,
+  input: { sessionId: string; kind: "compact" | "undo" | "redo"; idempotencyKey: string },
+): Promise<Turn | "busy" | "nothing" | "unknown"> {
+  const { sessionId, kind, idempotencyKey } = input;
+  return database.transaction(actor, async (tx) => {
+    const [session] = await tx.execute(sql`select id from sessions where id = ${sessionId} for no key update`);
+    if (!session) return "unknown";
+    const [known] = await tx.execute<TurnRow>(sql`
+      select ${turnColumns} from turns where session_id = ${sessionId} and idempotency_key = ${idempotencyKey}`);
+    if (known) return toTurn(known);
+    const open = await tx.execute(sql`
+      select from turns where session_id = ${sessionId} and state in ('queued', 'running') limit 1`);
+    // A summary may wait for its turn; what it summarises need not be there yet.
+    if (open.length > 0 && kind !== "compact") return "busy";
+    const found = await tx.execute(sql`select from turns where session_id = ${sessionId} and ${needs[kind]} limit 1`);
+    if (found.length === 0 && open.length === 0) return "nothing";
+    const [made] = await tx.execute<TurnRow>(sql`
+      insert into turns (tenant_id, user_id, session_id, kind, prompt, idempotency_key, position)
+      values (${actor.tenantId}, ${actor.userId}, ${sessionId}, ${kind}, '', ${idempotencyKey},
+        coalesce((select max(position) from turns where session_id = ${sessionId}), 0) + 1)
+      returning ${turnColumns}`);
+    return toTurn(made as TurnRow);
+  });
+}
+
+/** The last prompt's turn, and all that the agent heard since. Null when there is none. */
+export async function findUndoable(
+  database: Database,
+  actor: Actor,
+  sessionId: string,
+): Promise<{ agentMessageId: string; turnIds: string[] } | null> {
+  return database.transaction(actor, async (tx) => {
+    const [target] = await tx.execute(sql`
+      select id, agent_message_id, started_at::text as started_at from turns
+      where session_id = ${sessionId} and ${canBeUndone} and state in ('finished', 'stopped', 'failed')
+      order by started_at desc limit 1`);
+    if (!target) return null;
+    const rows = await tx.execute(sql`
+      select id from turns where session_id = ${sessionId} and ${heard} and undone_at is null
+        and started_at >= ${String(target.started_at)}::timestamptz order by started_at`);
+    return { agentMessageId: String(target.agent_message_id), turnIds: rows.map(({ id }) => String(id)) };
+  });
+}
+
+export async function listRedoable(database: Database, actor: Actor, sessionId: string): Promise<string[]> {
+  const rows = await database.transaction(actor, (tx) =>
+    tx.execute(sql`
+      select id from turns where session_id = ${sessionId} and ${canBeRedone(sql`turns.session_id`)}
+      order by started_at`),
+  );
+  return rows.map(({ id }) => String(id));
+}
