@@ -1,0 +1,32 @@
+import { AppError, isAppError } from "../../errors.ts";
+
+export function codeOf(error: unknown): string | undefined {
+  return (error as NodeJS.ErrnoException | null)?.code;
+}
+
+/** Neither a file nor a folder on the way to it. */
+export const isAbsent = (error: unknown) => ["ENOENT", "ENOTDIR"].includes(codeOf(error) ?? "");
+
+/** The path stays inside: it travels as cause and reaches the log alone. */
+export function filesystemError(error: unknown, signal: AbortSignal): unknown {
+  if (signal.aborted) return signal.reason;
+  if (isAppError(error)) return error;
+  switch (codeOf(error)) {
+    case "ENOSPC":
+    case "EDQUOT":
+      return new AppError("unavailable", "The file store's disk is full", { cause: error });
+    case "EFBIG":
+      return new AppError("too-large", "That is larger than the file store's disk takes", { cause: error });
+    case "EISDIR":
+    case "ENOTEMPTY":
+    case "EEXIST":
+    case "ENOTDIR":
+      return new AppError("conflict", "That key is a folder of the file store, or lies below an object", {
+        cause: error,
+      });
+    default:
+      return new AppError("unavailable", "The file store cannot be used", { cause: error });
+  }
+}
+
+export const lateDisk = () => new AppError("unavailable", "The file store's disk did not answer in time");

@@ -1,0 +1,110 @@
+import { and, eq } from "drizzle-orm";
+import { sessions, turns } from "../../db/schema/index.ts";
+import type { Actor } from "../auth/index.ts";
+import { AppError } from "../errors.ts";
+import type { Lifecycle } from "../lifecycle/index.ts";
+import { archiveNote } from "../protocol/archive/archive-answers.ts";
+import { sessionId as sessionIdSchema } from "../protocol/ids.ts";
+import type { Snapshot } from "../protocol/snapshots.ts";
+import type { ArchiveContext, OwnedSandbox } from "./archive-context.ts";
+import { type ArchiveRow, readSnapshots, setRestoreRequest } from "./archive-rows.ts";
+import type { TakesArchives } from "./create-archives.ts";
+import type { Snapshots } from "./index.ts";
+import { listEntries } from "./list-entries.ts";
+import { restoreWorkspace } from "./open-workspace.ts";
+import { requireStoreKey } from "./store-keys.ts";
+
+export interface SnapshotsOptions extends ArchiveContext {
+  archives: Pick<TakesArchives, "take">;
+  lifecycle: Pick<Lifecycle, "findRunning">;
+}
+
+const contents = archiveNote.omit({ fingerprint: true });
+
+export function createSnapshots({ archives, lifecycle, ...context }: SnapshotsOptions): Snapshots {
+  const { database, fileStore } = context;
+
+  async function requireSession(actor: Actor, sessionId: string): Promise<{ sandbox: OwnedSandbox | null }> {
+    const wanted = sessionIdSchema.safeParse(sessionId);
+    const [row] = wanted.success
+      ? await database.transaction(actor, (tx) =>
+          tx.select({ sandboxId: sessions.sandboxId }).from(sessions).where(eq(sessions.id, wanted.data)),
+        )
+      : [];
+    if (!row) throw new AppError("not-found", "There is no such session.");
+    const running = row.sandboxId ? lifecycle.findRunning(row.sandboxId) : null;
+    return { sandbox: running && { ...running, actor } };
+  }
+
+  async function requireSnapshot(actor: Actor, input: { sessionId: string; snapshotId: string }): Promise<ArchiveRow> {
+    const rows = await readSnapshots(database, actor, input.sessionId);
+    const row = rows.find(({ id }) => id === input.snapshotId);
+    if (!row) throw new AppError("not-found", "There is no such snapshot.");
+    if (row.state !== "verified") throw new AppError("conflict", "This snapshot is not complete.");
+    return row;
+  }
+
+  async function requireIdle(actor: Actor, sessionId: string): Promise<void> {
+    const running = await database.transaction(actor, (tx) =>
+      tx
+        .select({ id: turns.id })
+        .from(turns)
+        .where(and(eq(turns.sessionId, sessionId), eq(turns.state, "running"))),
+    );
+    if (running.length > 0) throw new AppError("conflict", "The agent is working. Stop it before you restore.");
+  }
+
+  const read: Snapshots["read"] = async (actor, { signal, ...input }) => {
+    await requireSession(actor, input.sessionId);
+    const row = await requireSnapshot(actor, input);
+    const body = await fileStore.read(requireStoreKey(row.storeKey), { signal });
+    if (!body) throw new AppError("upstream", "The snapshot is missing in the file store.");
+    return { body, bytes: row.bytes ?? 0, createdAt: row.createdAt };
+  };
+
+  return {
+    async list(actor, sessionId) {
+      await requireSession(actor, sessionId);
+      return (await readSnapshots(database, actor, sessionId)).map(toSnapshot);
+    },
+    async take(actor, { sessionId, signal }) {
+      const { sandbox } = await requireSession(actor, sessionId);
+      if (!sandbox) throw new AppError("unavailable", "A snapshot can be taken while the sandbox is awake.");
+      const { outcome, archiveId } = await archives.take(sandbox, {
+        subject: { kind: "workspace", sessionId },
+        signal,
+      });
+      return { outcome, snapshotId: archiveId };
+    },
+    read,
+    listFiles: async (actor, input) => listEntries((await read(actor, input)).body),
+    async restore(actor, { signal, ...input }) {
+      const { sessionId } = input;
+      const { sandbox } = await requireSession(actor, sessionId);
+      const row = await requireSnapshot(actor, input);
+      await requireIdle(actor, sessionId);
+      // Until it is done: a restore that is cut off is made up for when the workspace is opened next.
+      await setRestoreRequest(database, actor, { sessionId, archiveId: row.id });
+      if (!sandbox) return { outcome: "at-next-wake" };
+      await archives.take(sandbox, { subject: { kind: "workspace", sessionId }, signal }).catch((error: unknown) => {
+        signal.throwIfAborted();
+        context.logger.warn({ err: error, sessionId }, "What a restore replaces was not archived before");
+      });
+      const either = AbortSignal.any([signal, sandbox.signal]);
+      await restoreWorkspace(context, sandbox, { row, sessionId, signal: either });
+      return { outcome: "restored" };
+    },
+  };
+}
+
+function toSnapshot(row: ArchiveRow): Snapshot {
+  return {
+    id: row.id,
+    state: row.state,
+    createdAt: row.createdAt.toISOString(),
+    bytes: row.bytes,
+    contents: contents.safeParse(row.manifest).data ?? null,
+    cause: row.cause,
+    restoreRequested: row.restoreRequestedAt !== null,
+  };
+}

@@ -1,0 +1,77 @@
+import type { Readable } from "node:stream";
+import type { Actor } from "../auth/index.ts";
+import type { Snapshot, SnapshotRestored, SnapshotTaken } from "../protocol/snapshots.ts";
+import type { SidecarClient } from "../sandboxes/sidecar-client.ts";
+import type { OwnedSandbox } from "./archive-context.ts";
+
+export type { OwnedSandbox } from "./archive-context.ts";
+
+/** What a wake did about the agent's memory before the agent started. */
+export interface HistoryWake {
+  /** `kept`: the disk has it, or there is nothing to restore. */
+  outcome: "kept" | "restored" | "fresh";
+  /** Why it is `fresh` although there was an archive: people are told (invariant 7). */
+  cause: string | null;
+}
+
+/** Durable copies of what lives in sandboxes. The sandbox's person owns them; everything streams. */
+export interface Archives {
+  /**
+   * The gate closed, at a wake: restores history and HOME where the disk has none, then opens the gate. A disk
+   * that survived is never replaced: what is on it is younger than its archive. Throws when the store cannot
+   * answer, since an agent that starts fresh then would bury its memory.
+   */
+  wakeHistory(input: {
+    actor: Actor;
+    sandboxId: string;
+    sidecar: SidecarClient;
+    signal: AbortSignal;
+  }): Promise<HistoryWake>;
+  /**
+   * The session's directory, ready for the agent: as it stands on the disk, restored where it is missing there or
+   * where somebody asked for a snapshot, else new.
+   */
+  openWorkspace(
+    sandbox: OwnedSandbox,
+    input: { sessionId: string; signal: AbortSignal },
+  ): Promise<{ directory: string }>;
+  /** Whatever changed since its newest archive. One that fails is logged and does not hinder the others. */
+  archiveSandbox(sandbox: OwnedSandbox, signal: AbortSignal): Promise<void>;
+  /** Removes all snapshots of a session that is about to be removed. */
+  forgetSession(actor: Actor, sessionId: string): Promise<void>;
+  /** Settles what writers that are gone left behind, in the rows and in the store. */
+  sweep(signal: AbortSignal): Promise<void>;
+}
+
+export interface SnapshotEntry {
+  path: string;
+  kind: "file" | "directory" | "link";
+  size: number;
+  modifiedAt: string;
+}
+
+/** The snapshots of a session's workspace, for its person. `not-found` for what is unknown or another person's. */
+export interface Snapshots {
+  /** Newest first. */
+  list(actor: Actor, sessionId: string): Promise<Snapshot[]>;
+  /** Now; `unavailable` while the sandbox is not awake here. An unchanged workspace gives the one that still holds. */
+  take(actor: Actor, input: { sessionId: string; signal: AbortSignal }): Promise<SnapshotTaken>;
+  /** A gzipped tar. The caller reads or destroys it. */
+  read(
+    actor: Actor,
+    input: { sessionId: string; snapshotId: string; signal: AbortSignal },
+  ): Promise<{ body: Readable; bytes: number; createdAt: Date }>;
+  /** What is in it, at most 2,000 entries. */
+  listFiles(
+    actor: Actor,
+    input: { sessionId: string; snapshotId: string; signal: AbortSignal },
+  ): Promise<{ entries: SnapshotEntry[]; truncated: boolean }>;
+  /**
+   * Puts the workspace back to it: now, after a snapshot of what is there, or when the sandbox wakes next.
+   * `conflict` while a turn runs.
+   */
+  restore(
+    actor: Actor,
+    input: { sessionId: string; snapshotId: string; signal: AbortSignal },
+  ): Promise<SnapshotRestored>;
+}

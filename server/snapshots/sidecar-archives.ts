@@ -1,0 +1,108 @@
+import {
+  type ArchiveNote,
+  archiveNote,
+  type HistoryRestored,
+  type HistoryState,
+  type HomeRestored,
+  historyRestored,
+  historyState,
+  homeRestored,
+  type WorkspaceRestored,
+  type WorkspaceState,
+  workspaceRestored,
+  workspaceState,
+} from "../protocol/archive/archive-answers.ts";
+import type { SidecarClient } from "../sandboxes/sidecar-client.ts";
+
+/** Takes an archive as it comes. What it made of it may be used only once it resolved and the note was given. */
+export type ArchiveSink<Stored> = (body: AsyncIterable<Buffer>) => Promise<Stored>;
+
+export type ArchiveMade<Stored> =
+  | { outcome: "made"; note: ArchiveNote; stored: Stored }
+  /** There is nothing to archive: a durable archive stays as it is (invariants 8, 21). */
+  | { outcome: "empty" }
+  /** The fingerprint given still holds. */
+  | { outcome: "unchanged" };
+
+export interface CreateArchive<Stored> {
+  sink: ArchiveSink<Stored>;
+  /** Of the newest archive. */
+  unless?: string | null;
+  signal: AbortSignal;
+}
+
+export interface RestoreArchive {
+  body: AsyncIterable<Uint8Array>;
+  signal: AbortSignal;
+}
+
+/**
+ * The archives of one sandbox, through its sidecar. Creating streams into the sink, whose reading fails when the
+ * stream was cut or changed; restoring streams out and changes nothing in the sandbox unless all of it arrived.
+ * Refusals carry the sidecar's kind: `too-large` names the heaviest files, `conflict` says what is in the way.
+ */
+export interface SidecarArchives {
+  createHistory<Stored>(input: CreateArchive<Stored>): Promise<ArchiveMade<Stored>>;
+  /** Opens the gate. HOME has to be restored before. */
+  restoreHistory(input: RestoreArchive): Promise<HistoryRestored>;
+  /** Also before the gate is open. */
+  historyState(signal: AbortSignal): Promise<HistoryState>;
+  createHome<Stored>(input: CreateArchive<Stored>): Promise<ArchiveMade<Stored>>;
+  restoreHome(input: RestoreArchive): Promise<HomeRestored>;
+  createWorkspace<Stored>(
+    input: CreateArchive<Stored> & { sessionId: string; mostBytes?: number },
+  ): Promise<ArchiveMade<Stored>>;
+  restoreWorkspace(input: RestoreArchive & { sessionId: string; mostBytes?: number }): Promise<WorkspaceRestored>;
+  workspaceState(sessionId: string, signal: AbortSignal): Promise<WorkspaceState>;
+  /** For a disk that survived: takes the workspace of an earlier life as this life's; `conflict` unless the fingerprint holds. */
+  adoptWorkspace(input: { sessionId: string; fingerprint?: string; signal: AbortSignal }): Promise<void>;
+}
+
+export function createSidecarArchives(sidecar: SidecarClient): SidecarArchives {
+  async function create<Stored>(path: string, input: CreateArchive<Stored>): Promise<ArchiveMade<Stored>> {
+    const { sink, signal } = input;
+    const answer = await sidecar.download({ method: "POST", path, signal });
+    if (answer.status === 204) return { outcome: "empty" };
+    if (answer.status === 304) return { outcome: "unchanged" };
+    const stored = await sink(answer.body);
+    // Throws when the sink did not read to the end, so did not see whether the stream was whole.
+    return { outcome: "made", note: archiveNote.parse(answer.note()), stored };
+  }
+
+  const upload = (path: string, { body, signal }: RestoreArchive) =>
+    sidecar.upload<unknown>({ method: "POST", path, body, signal });
+
+  return {
+    createHistory: (input) => create(`/opencode-history/create${query({ unless: input.unless })}`, input),
+    restoreHistory: async (input) => historyRestored.parse(await upload("/opencode-history/restore", input)),
+    async historyState(signal) {
+      const request = { method: "GET", path: "/opencode-history/state", timeoutMilliseconds: 60_000, signal } as const;
+      return historyState.parse(await sidecar.json(request));
+    },
+    createHome: (input) => create(`/home/create${query({ unless: input.unless })}`, input),
+    restoreHome: async (input) => homeRestored.parse(await upload("/home/restore", input)),
+    createWorkspace({ sessionId, mostBytes, ...input }) {
+      const parameters = { session: sessionId, unless: input.unless, "most-bytes": mostBytes };
+      return create(`/snapshot/create${query(parameters)}`, input);
+    },
+    async restoreWorkspace({ sessionId, mostBytes, ...input }) {
+      const path = `/snapshot/restore/${sessionId}${query({ "most-bytes": mostBytes })}`;
+      return workspaceRestored.parse(await upload(path, input));
+    },
+    async workspaceState(sessionId, signal) {
+      const path = `/snapshot/state/${sessionId}`;
+      const request = { method: "GET", path, timeoutMilliseconds: 120_000, signal } as const;
+      return workspaceState.parse(await sidecar.json(request));
+    },
+    async adoptWorkspace({ sessionId, fingerprint, signal }) {
+      const path = `/snapshot/adopt/${sessionId}${query({ fingerprint })}`;
+      await sidecar.json({ method: "POST", path, timeoutMilliseconds: 120_000, signal });
+    },
+  };
+}
+
+function query(parameters: Record<string, string | number | null | undefined>): string {
+  const given = Object.entries(parameters).filter(([, value]) => value !== undefined && value !== null);
+  if (given.length === 0) return "";
+  return `?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}`;
+}

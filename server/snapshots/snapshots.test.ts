@@ -1,0 +1,96 @@
+import { readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { buffer } from "node:stream/consumers";
+import { eq } from "drizzle-orm";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { archives, sessions } from "../../db/schema/index.ts";
+import { createSandboxPlaces } from "../sandboxes/backends/local/sandbox-places.ts";
+import { createTestServer, ended, type TestServer, textOf } from "../turns/test-turns.ts";
+
+// Everything is real: the server as it is wired, its sandbox, the agent, the demo model.
+let server: TestServer;
+let sessionId: string;
+beforeAll(async () => {
+  server = await createTestServer();
+  sessionId = await server.newSession();
+  await server.prompt(sessionId, "Remember that my name is Ada Lovelace.");
+  await server.follow(sessionId, ended());
+}, 120_000);
+afterAll(async () => {
+  await server.close();
+}, 60_000);
+
+const patience = { timeout: 120_000 };
+const signal = () => AbortSignal.timeout(60_000);
+
+async function workspaceOf(...path: string[]): Promise<string> {
+  const [row] = await server.database.transaction(server.viewer, (tx) =>
+    tx.select().from(sessions).where(eq(sessions.id, sessionId)),
+  );
+  return join((await createSandboxPlaces(server.home).of(row?.sandboxId ?? "")).workspace, ...path);
+}
+const inWorkspace = (name: string) => workspaceOf("sessions", sessionId, name);
+
+async function verifiedKinds(): Promise<string[]> {
+  const rows = await server.database.transaction(server.viewer, (tx) => tx.select().from(archives));
+  return rows.filter(({ state }) => state === "verified").map(({ kind }) => kind);
+}
+
+test("a running sandbox is archived, and an agent whose disk was lost remembers", patience, async () => {
+  await writeFile(await inWorkspace("outputs/poem.txt"), "a poem");
+  const loop = server.wiring.loops.find(({ name }) => name === "archive-running");
+  loop?.start();
+  await expect.poll(verifiedKinds, { timeout: 60_000 }).toEqual(expect.arrayContaining(["history", "workspace"]));
+  await loop?.stop();
+  const history = await workspaceOf("opencode-data");
+  const workspace = await workspaceOf("sessions", sessionId);
+  await server.sleepAndWake(async () => {
+    await rm(history, { recursive: true });
+    await rm(workspace, { recursive: true });
+  });
+  await server.prompt(sessionId, "What is my name?");
+  const state = await server.follow(sessionId, ended(2));
+  expect(textOf(state)).toContain("Your name is Ada Lovelace.");
+  expect((await server.services.log.state(server.viewer, sessionId))?.memory.status).toBe("restored");
+  expect(await readFile(await inWorkspace("outputs/poem.txt"), "utf8")).toBe("a poem");
+});
+
+test("a person takes, lists, looks into, downloads and restores snapshots", patience, async () => {
+  const { snapshots } = server.services;
+  const story = await inWorkspace("story.txt");
+  await writeFile(story, "the first words");
+  const { snapshotId } = await snapshots.take(server.viewer, { sessionId, signal: signal() });
+  const chosen = { sessionId, snapshotId: snapshotId ?? "", signal: signal() };
+  const [listed] = await snapshots.list(server.viewer, sessionId);
+  expect(listed).toMatchObject({ id: snapshotId, state: "verified", cause: null, restoreRequested: false });
+  expect(listed?.contents?.entries).toBeGreaterThan(0);
+  const { entries, truncated } = await snapshots.listFiles(server.viewer, chosen);
+  expect(truncated).toBe(false);
+  expect(entries).toContainEqual(expect.objectContaining({ path: "story.txt", kind: "file", size: 15 }));
+  expect(entries.some(({ path }) => path.startsWith(".git/"))).toBe(false);
+
+  await writeFile(story, "other words");
+  expect(await snapshots.restore(server.viewer, chosen)).toEqual({ outcome: "restored" });
+  expect(await readFile(story, "utf8")).toBe("the first words");
+  // What it replaced was archived before.
+  expect((await snapshots.list(server.viewer, sessionId))[0]?.id).not.toBe(snapshotId);
+
+  await writeFile(story, "other words again");
+  const stranger = { ...server.viewer, userId: crypto.randomUUID() as typeof server.viewer.userId };
+  await expect(snapshots.list(stranger, sessionId)).rejects.toMatchObject({ kind: "not-found" });
+  await server.sleepAndWake(async () => {});
+  const asleep = server.services.snapshots;
+  await expect(asleep.take(server.viewer, chosen)).rejects.toMatchObject({ kind: "unavailable" });
+  const { body, bytes } = await asleep.read(server.viewer, chosen);
+  expect((await buffer(body)).length).toBe(bytes);
+  expect(await asleep.restore(server.viewer, chosen)).toEqual({ outcome: "at-next-wake" });
+  await server.prompt(sessionId, "my name is Bo");
+  await server.follow(sessionId, ended(3));
+  expect(await readFile(story, "utf8")).toBe("the first words");
+  expect((await asleep.list(server.viewer, sessionId)).some(({ restoreRequested }) => restoreRequested)).toBe(false);
+});
+
+test("a session's snapshots go with it", patience, async () => {
+  await server.services.sessions.remove(server.viewer, sessionId);
+  expect(await verifiedKinds()).not.toContain("workspace");
+});

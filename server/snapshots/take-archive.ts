@@ -1,0 +1,113 @@
+import { randomUUID } from "node:crypto";
+import { AppError, isAppError } from "../errors.ts";
+import type { StoredObject } from "../file-store/index.ts";
+import { type ArchiveContext, type OwnedSandbox, type Subject, settleMilliseconds } from "./archive-context.ts";
+import { commitArchive, failArchive, type Generations, insertArchive, readGenerations } from "./archive-rows.ts";
+import { pruneArchives, publishHistory } from "./prune-archives.ts";
+import { type ArchiveMade, type CreateArchive, createSidecarArchives } from "./sidecar-archives.ts";
+import { generationKey } from "./store-keys.ts";
+
+export interface TakenArchive {
+  /** `empty` and `unchanged`: the durable ones stay as they are (invariants 8, 21). */
+  outcome: "verified" | "empty" | "unchanged";
+  /** Of the new archive, or of the one that still holds. */
+  archiveId: string | null;
+}
+
+/**
+ * One archive as a new generation: written under a key of its own, verified where it lies, and only then
+ * committed, if the sandbox is still ours and its history the same. Whatever goes wrong before leaves a failed
+ * row with its cause and no object.
+ */
+export async function takeArchive(
+  context: ArchiveContext,
+  sandbox: OwnedSandbox,
+  { subject, signal }: { subject: Subject; signal: AbortSignal },
+): Promise<TakenArchive> {
+  const generations = await readGenerations(context.database, sandbox, subject);
+  const newest = generations.newestFirst.find(({ state }) => state === "verified");
+  const id = randomUUID();
+  const making: Making = { id, subject, generations, begun: false };
+  try {
+    const made = await create(context, sandbox, { making, unless: newest?.fingerprint ?? null, signal });
+    if (made.outcome !== "made") return { outcome: made.outcome, archiveId: newest?.id ?? null };
+    await commit(context, sandbox, { making, made, signal });
+  } catch (error) {
+    await settleFailure(context, sandbox, { making, error });
+    throw error;
+  }
+  if (subject.kind === "history") await publishHistory(context, sandbox, signal);
+  await pruneArchives(context, sandbox, { subject, signal });
+  return { outcome: "verified", archiveId: id };
+}
+
+interface Making {
+  readonly id: string;
+  readonly subject: Subject;
+  readonly generations: Generations;
+  /** There is a row. */
+  begun: boolean;
+}
+
+function create(
+  { database, fileStore }: ArchiveContext,
+  sandbox: OwnedSandbox,
+  { making, unless, signal }: { making: Making; unless: string | null; signal: AbortSignal },
+): Promise<ArchiveMade<StoredObject>> {
+  const { id, subject, generations } = making;
+  const key = generationKey(sandbox, subject, id);
+  const sidecar = createSidecarArchives(sandbox.sidecar);
+  const input: CreateArchive<StoredObject> = {
+    unless,
+    signal,
+    async sink(body) {
+      const { historyEpoch } = generations;
+      await insertArchive(database, sandbox, { ...subject, id, storeKey: key, historyEpoch });
+      making.begun = true;
+      return fileStore.write(key, body, signal);
+    },
+  };
+  if (subject.kind === "workspace") return sidecar.createWorkspace({ ...input, sessionId: subject.sessionId });
+  return subject.kind === "history" ? sidecar.createHistory(input) : sidecar.createHome(input);
+}
+
+async function commit(
+  { database, fileStore }: ArchiveContext,
+  sandbox: OwnedSandbox,
+  input: { making: Making; made: ArchiveMade<StoredObject> & { outcome: "made" }; signal: AbortSignal },
+): Promise<void> {
+  const { making, made, signal } = input;
+  const { stored, note } = made;
+  const verdict = await fileStore.verify(stored.key, stored, signal);
+  if (verdict !== "intact") throw new AppError("upstream", `The archive is ${verdict} in the file store.`);
+  const { historyEpoch } = making.generations;
+  if (await commitArchive(database, sandbox, { id: making.id, historyEpoch, stored, note })) return;
+  throw new AppError("conflict", "The sandbox was taken over or reset while it was archived.");
+}
+
+async function settleFailure(
+  { database, fileStore, logger }: ArchiveContext,
+  sandbox: OwnedSandbox,
+  { making, error }: { making: Making; error: unknown },
+): Promise<void> {
+  const { id, subject, generations } = making;
+  const storeKey = generationKey(sandbox, subject, id);
+  const cause = isAppError(error) ? error.message : "The archive was not made for a reason that is in the log.";
+  try {
+    if (making.begun) {
+      // Not when it was committed and only the answer got lost.
+      if (!(await failArchive(database, sandbox.actor, { id, cause }))) return;
+      await fileStore.remove(storeKey, AbortSignal.timeout(settleMilliseconds));
+    } else if (isAppError(error) && error.kind === "too-large") {
+      // Refused before there was anything to write: said all the same, since it stays so until somebody acts.
+      const { historyEpoch } = generations;
+      await insertArchive(database, sandbox, { ...subject, id, storeKey, historyEpoch, state: "failed", cause });
+      await pruneArchives({ database, fileStore, logger }, sandbox, {
+        subject,
+        signal: AbortSignal.timeout(settleMilliseconds),
+      });
+    }
+  } catch (failure) {
+    logger.error({ err: failure, archiveId: id }, "An archive that failed was not settled");
+  }
+}
