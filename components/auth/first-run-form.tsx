@@ -1,0 +1,89 @@
+"use client";
+
+import { Checkbox } from "../ui/checkbox.tsx";
+import { Field } from "../ui/field.tsx";
+import { Form, FormFailure, SubmitButton } from "../ui/form.tsx";
+import { Notice } from "../ui/notice.tsx";
+import type { Outcome } from "../ui/outcome.ts";
+import { PersonFields } from "./person-fields.tsx";
+import { goTo, signInWithPassword } from "./sign-in-with-password.ts";
+
+export interface FirstRunValues {
+  tenantName: string;
+  name: string;
+  email: string;
+  password: string;
+  setupCode?: string | undefined;
+  hostConsent: boolean;
+}
+
+interface FirstRunFormProps {
+  needsSetupCode: boolean;
+  isolation: { kind: "sandboxed"; detail: string } | { kind: "host"; reason: string };
+  complete: (values: FirstRunValues) => Promise<Outcome>;
+}
+
+export function FirstRunForm({ needsSetupCode, isolation, complete }: FirstRunFormProps) {
+  async function submit(values: Record<string, string>): Promise<Outcome> {
+    const { tenantName = "", name = "", email = "", password = "", setupCode } = values;
+    const done = await complete({ tenantName, name, email, password, setupCode, hostConsent: values.consent === "on" });
+    return done.ok ? signInWithPassword({ email, password }) : done;
+  }
+
+  return (
+    <Form label="Set up Dormouse" submit={submit} onSuccess={() => goTo("/")}>
+      {needsSetupCode && (
+        <Field
+          name="setupCode"
+          label="Set-up code"
+          mono
+          autoComplete="off"
+          spellCheck={false}
+          required
+          placeholder="XXXX-XXXX-XXXX"
+          hint="Other machines can reach this page, so it asks for the code in the terminal where Dormouse was started."
+          messages={{ missing: "Please give the set-up code." }}
+        />
+      )}
+      <Field
+        name="tenantName"
+        label="Organisation"
+        autoComplete="organization"
+        maxLength={100}
+        required
+        hint="A company, a team, or just you."
+        messages={{ missing: "Please give the organisation a name." }}
+      />
+      <PersonFields />
+      <IsolationFound isolation={isolation} />
+      <FormFailure />
+      <SubmitButton size="large" pendingLabel="Setting up …">
+        Create the admin account
+      </SubmitButton>
+    </Form>
+  );
+}
+
+function IsolationFound({ isolation }: { isolation: FirstRunFormProps["isolation"] }) {
+  if (isolation.kind === "sandboxed") {
+    return (
+      <Notice tone="ok" title="Agents are sandboxed on this machine">
+        Proved by a trial run with {isolation.detail}.
+      </Notice>
+    );
+  }
+  return (
+    <div className="flex flex-col gap-3">
+      <Notice tone="danger" title="Agents are not isolated on this machine">
+        {isolation.reason}
+      </Notice>
+      <Checkbox
+        name="consent"
+        required
+        hint="It can read and change whatever the user running Dormouse can, and use the network as this machine does."
+      >
+        I agree that the agent runs as a plain process on this machine.
+      </Checkbox>
+    </div>
+  );
+}

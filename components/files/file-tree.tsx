@@ -1,0 +1,84 @@
+"use client";
+
+import { ChevronRight, File, Folder as FolderIcon, Link2 } from "lucide-react";
+import type { FileEntry } from "@/server/protocol/sidecar.ts";
+import { fileSize } from "../session/transcript/wording.ts";
+import { classNames } from "../ui/class-names.ts";
+import type { Folder } from "./use-folders.ts";
+
+interface FileTreeProps {
+  folders: Record<string, Folder>;
+  open: ReadonlySet<string>;
+  selected: string | null;
+  onToggle: (path: string) => void;
+  onSelect: (entry: FileEntry) => void;
+}
+
+export function FileTree(props: FileTreeProps) {
+  return <Level {...props} path="" depth={0} />;
+}
+
+function Level({ path, depth, ...tree }: FileTreeProps & { path: string; depth: number }) {
+  const folder = tree.folders[path];
+  const inset = { paddingLeft: `${depth * 14 + 8}px` };
+  if (!folder) return depth > 0 ? <Remark inset={inset}>Reading …</Remark> : null;
+  return (
+    <ul aria-label={path === "" ? "Files" : path} className="flex flex-col">
+      {folder.entries.map((entry) => (
+        <li key={entry.path}>
+          <Row entry={entry} inset={inset} {...tree} />
+          {entry.kind === "directory" && tree.open.has(entry.path) && (
+            <Level {...tree} path={entry.path} depth={depth + 1} />
+          )}
+        </li>
+      ))}
+      {depth > 0 && folder.entries.length === 0 && !folder.problem && <Remark inset={inset}>Empty</Remark>}
+      {depth > 0 && folder.problem && <Remark inset={inset}>{folder.problem}</Remark>}
+      {folder.truncated && <Remark inset={inset}>There are more files than can be shown.</Remark>}
+    </ul>
+  );
+}
+
+function Row({
+  entry,
+  inset,
+  open,
+  selected,
+  onToggle,
+  onSelect,
+}: FileTreeProps & { entry: FileEntry; inset: object }) {
+  const isFolder = entry.kind === "directory";
+  const isOpen = isFolder && open.has(entry.path);
+  const Icon = isFolder ? FolderIcon : entry.kind === "link" ? Link2 : File;
+  return (
+    <button
+      type="button"
+      aria-expanded={isFolder ? isOpen : undefined}
+      aria-current={selected === entry.path ? "true" : undefined}
+      onClick={() => (isFolder ? onToggle(entry.path) : onSelect(entry))}
+      style={inset}
+      className="flex h-7 w-full items-center gap-1.5 rounded-control pr-2 text-left text-13 transition-colors hover:bg-ink/5 aria-[current]:bg-raised pointer-coarse:h-10"
+    >
+      <ChevronRight
+        aria-hidden="true"
+        strokeWidth={1.75}
+        className={classNames(
+          "size-3.5 shrink-0 text-muted transition-transform",
+          isOpen && "rotate-90",
+          !isFolder && "invisible",
+        )}
+      />
+      <Icon aria-hidden="true" className="size-3.5 shrink-0 text-muted" strokeWidth={1.75} />
+      <span className="min-w-0 flex-1 truncate font-mono text-12">{entry.name}</span>
+      {!isFolder && <span className="shrink-0 font-mono text-12 text-muted tabular-nums">{fileSize(entry.size)}</span>}
+    </button>
+  );
+}
+
+function Remark({ inset, children }: { inset: object; children: string }) {
+  return (
+    <p style={inset} className="py-1 text-12 text-muted">
+      {children}
+    </p>
+  );
+}

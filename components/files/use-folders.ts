@@ -1,0 +1,97 @@
+"use client";
+
+import { useCallback, useEffect, useRef, useState } from "react";
+import type { FileEntry } from "@/server/protocol/sidecar.ts";
+import { useFilesChanges } from "../session/event-connection.ts";
+import { listFiles } from "../session/session-api.ts";
+import { foldersTouched, fromSession } from "./file-kind.ts";
+
+export interface Folder {
+  entries: FileEntry[];
+  truncated: boolean;
+  problem: string | null;
+}
+
+const settleMilliseconds = 200;
+/** Every session has these from the beginning; they are worth showing once something is in them. */
+const givenFolders = ["outputs", "attachments"];
+
+/**
+ * The folders that are open, read when first opened and again when something in them changed: by the
+ * server's hint, when `pulse` changes (a tool of the agent ended), or when the sandbox has woken. One
+ * that is not awake is asked for nothing.
+ */
+export function useFolders(sessionId: string, { pulse, awake }: { pulse: number; awake: boolean }) {
+  const [folders, setFolders] = useState<Record<string, Folder>>({});
+  const [open, setOpen] = useState<ReadonlySet<string>>(new Set(["outputs"]));
+  const due = useRef(new Set<string>());
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  const shown = useRef(open);
+  shown.current = open;
+  const canRead = useRef(awake);
+  canRead.current = awake;
+
+  const load = useCallback(
+    async (path: string) => {
+      if (!canRead.current) return;
+      const outcome = await listFiles(sessionId, path);
+      setFolders((now) => {
+        if (!outcome.ok) {
+          // What was there stays: a sandbox that sleeps has not lost its files.
+          const before = now[path] ?? { entries: [], truncated: false };
+          return { ...now, [path]: { ...before, problem: outcome.message } };
+        }
+        const entries = outcome.entries.map((entry) => ({ ...entry, path: fromSession(entry.path, sessionId) }));
+        return { ...now, [path]: { entries: sorted(entries), truncated: outcome.truncated, problem: null } };
+      });
+    },
+    [sessionId],
+  );
+
+  const reloadSoon = useCallback(
+    (paths: Iterable<string>) => {
+      for (const path of paths)
+        if (path === "" || givenFolders.includes(path) || shown.current.has(path)) due.current.add(path);
+      clearTimeout(timer.current);
+      timer.current = setTimeout(() => {
+        const now = [...due.current];
+        due.current.clear();
+        for (const path of now) void load(path);
+      }, settleMilliseconds);
+    },
+    [load],
+  );
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: each pulse and each wake reads again
+  useEffect(() => reloadSoon(["", ...givenFolders, ...shown.current]), [reloadSoon, pulse, awake]);
+  useEffect(() => () => clearTimeout(timer.current), []);
+  useFilesChanges(sessionId, ({ paths, all }) =>
+    reloadSoon(all ? ["", ...givenFolders, ...shown.current] : foldersTouched(paths)),
+  );
+
+  function toggle(path: string) {
+    const next = new Set(open);
+    if (!next.delete(path)) {
+      next.add(path);
+      void load(path);
+    }
+    setOpen(next);
+  }
+
+  return { folders: withoutEmptyGiven(folders), open, toggle };
+}
+
+function withoutEmptyGiven(folders: Record<string, Folder>): Record<string, Folder> {
+  const root = folders[""];
+  if (!root) return folders;
+  const isEmpty = (path: string) => !folders[path] || folders[path].entries.length === 0;
+  const entries = root.entries.filter(({ path }) => !(givenFolders.includes(path) && isEmpty(path)));
+  return { ...folders, "": { ...root, entries } };
+}
+
+function sorted(entries: FileEntry[]): FileEntry[] {
+  const rank = (entry: FileEntry) => (entry.kind === "directory" ? 0 : 1);
+  return entries
+    .filter((entry) => entry.name !== ".git")
+    .sort((one, other) => rank(one) - rank(other) || one.name.localeCompare(other.name));
+}

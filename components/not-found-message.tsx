@@ -1,0 +1,18 @@
+import Link from "next/link";
+import { MessagePage } from "./message-page.tsx";
+import { buttonClasses } from "./ui/button.tsx";
+
+export function NotFoundMessage() {
+  return (
+    <MessagePage
+      title="There is nothing here"
+      action={
+        <Link href="/" className={buttonClasses({ look: "primary", size: "large" })}>
+          Go to the start
+        </Link>
+      }
+    >
+      The address is wrong, what it named is gone, or it belongs to somebody else.
+    </MessagePage>
+  );
+}

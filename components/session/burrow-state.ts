@@ -1,0 +1,59 @@
+import type { LogEntry } from "@/server/protocol/log-entry.ts";
+import type { SessionState } from "@/server/protocol/session-events.ts";
+import type { BurrowState } from "./burrow-line.tsx";
+
+const progress = {
+  "starting-sandbox": 0.3,
+  "starting-agent": 0.7,
+  "restarting-agent": 0.7,
+  running: 1,
+  failed: 0,
+} as const;
+
+/** The line and its words, from the session's state and the newest phase in the log. */
+export function toBurrow(
+  session: SessionState | null,
+  entries: readonly LogEntry[],
+): { line: BurrowState; words: string; isAsleep: boolean } {
+  const running = session?.runningTurnId ?? null;
+  const phase = newestPhase(entries, running);
+  if (running && phase && phase in progress && phase !== "running" && phase !== "failed") {
+    return { line: { waking: progress[phase] }, words: "Waking", isAsleep: false };
+  }
+  if (running) return { line: "working", words: session?.stopRequested ? "Stopping" : "Working", isAsleep: false };
+  switch (session?.sandbox.state) {
+    case "running":
+      return { line: "awake", words: "Awake", isAsleep: false };
+    case "provisioning":
+      return { line: { waking: 0.3 }, words: "Waking", isAsleep: false };
+    case "sleeping":
+      return { line: "asleep", words: "Asleep · wakes when you send", isAsleep: true };
+    case "failed":
+      return {
+        line: "failed",
+        words: session.sandbox.cause ?? "The sandbox failed · starts again when you send",
+        isAsleep: false,
+      };
+    default:
+      return { line: "absent", words: "No sandbox yet · starts when you send", isAsleep: false };
+  }
+}
+
+function newestPhase(entries: readonly LogEntry[], turnId: string | null) {
+  const newest = entries.findLast(
+    (entry) => entry.turnId === turnId && entry.under === null && entry.kind !== "prompt",
+  );
+  return newest?.kind === "sandbox-phase" ? newest.body.phase : null;
+}
+
+const memoryWords = {
+  intact: "Memory intact",
+  restored: "Memory restored",
+  replayed: "Memory replayed from the log",
+  partial: "Memory partial",
+  fresh: "Fresh memory",
+} as const;
+
+export function toMemoryWords(session: SessionState | null): string | null {
+  return session ? memoryWords[session.memory.status] : null;
+}

@@ -1,0 +1,149 @@
+import { z } from "zod";
+import { fileList } from "@/server/protocol/sidecar.ts";
+import { snapshotList, snapshotRestored, snapshotTaken } from "@/server/protocol/snapshots.ts";
+import type { Outcome } from "../ui/outcome.ts";
+
+/** The page's calls to the REST routes. None throws: what went wrong comes back in words. */
+const deadline = 30_000;
+/** A large workspace takes its time; the server goes on also when nobody waits any more. */
+const archiveDeadline = 10 * 60_000;
+
+const turnAnswer = z.object({ turn: z.object({ id: z.string() }) });
+const problem = z.object({ error: z.object({ message: z.string(), reference: z.string().optional() }) });
+
+export function startTurn(sessionId: string, input: { prompt: string; idempotencyKey: string }) {
+  return call({ method: "POST", path: `${at(sessionId)}/turns`, body: input, answer: turnAnswer });
+}
+
+export function stopTurn(sessionId: string) {
+  return call({ method: "POST", path: `${at(sessionId)}/stop`, body: {} });
+}
+
+export function removeQueuedTurn(sessionId: string, turnId: string) {
+  return call({ method: "DELETE", path: `${at(sessionId)}/turns/${encodeURIComponent(turnId)}` });
+}
+
+export function editQueuedTurn(sessionId: string, turnId: string, prompt: string) {
+  return call({ method: "PATCH", path: `${at(sessionId)}/turns/${encodeURIComponent(turnId)}`, body: { prompt } });
+}
+
+/** Before another one that waits, or to the end. */
+export function moveQueuedTurn(sessionId: string, turnId: string, before: string | null) {
+  return call({ method: "PATCH", path: `${at(sessionId)}/turns/${encodeURIComponent(turnId)}`, body: { before } });
+}
+
+export function sendTurnNow(sessionId: string, turnId: string) {
+  return call({ method: "POST", path: `${at(sessionId)}/turns/${encodeURIComponent(turnId)}/send-now`, body: {} });
+}
+
+/** A summary of the conversation, the last turn taken back, or brought back. */
+export function startOther(sessionId: string, kind: "compact" | "undo" | "redo") {
+  return call({ method: "POST", path: `${at(sessionId)}/${kind}`, body: {} });
+}
+
+/** To a question one list of labels, or own words, for each of its questions; to a permission the reply. */
+export type AskAnswer = { answers: string[][] } | { reply: "once" | "always" | "reject" };
+
+export function answerAsk(askId: string, answer: AskAnswer) {
+  return call({ method: "POST", path: `/api/v1/asks/${encodeURIComponent(askId)}/answer`, body: answer });
+}
+
+export function renameSession(sessionId: string, title: string) {
+  return call({ method: "PATCH", path: at(sessionId), body: { title } });
+}
+
+export function deleteSession(sessionId: string) {
+  return call({ method: "DELETE", path: at(sessionId) });
+}
+
+/** `path` is relative to the session's directory; empty for the directory itself. */
+export function listFiles(sessionId: string, path: string, signal?: AbortSignal) {
+  return call({
+    method: "GET",
+    path: `${at(sessionId)}/files?path=${encodeURIComponent(path)}`,
+    answer: fileList,
+    signal,
+  });
+}
+
+export function listSnapshots(sessionId: string, signal?: AbortSignal) {
+  return call({ method: "GET", path: `${at(sessionId)}/snapshots`, answer: snapshotList, signal });
+}
+
+export function takeSnapshot(sessionId: string) {
+  return call({ method: "POST", path: `${at(sessionId)}/snapshots`, answer: snapshotTaken, limit: archiveDeadline });
+}
+
+export function restoreSnapshot(sessionId: string, snapshotId: string) {
+  const path = `${at(sessionId)}/snapshots/${encodeURIComponent(snapshotId)}/restore`;
+  return call({ method: "POST", path, answer: snapshotRestored, limit: archiveDeadline });
+}
+
+export function snapshotAddress(sessionId: string, snapshotId: string): string {
+  return `${at(sessionId)}/snapshots/${encodeURIComponent(snapshotId)}/content`;
+}
+
+function fileAddress(sessionId: string, path: string): string {
+  return `${at(sessionId)}/files/content?path=${encodeURIComponent(path)}`;
+}
+
+export function downloadAddress(sessionId: string, path: string): string {
+  return `${fileAddress(sessionId, path)}&download=1`;
+}
+
+export async function readBytes(sessionId: string, path: string, signal: AbortSignal) {
+  return settle(async () => {
+    const response = await fetch(fileAddress(sessionId, path), { signal: within(signal), cache: "no-store" });
+    if (!response.ok) return refusal(response);
+    return { ok: true, bytes: new Uint8Array(await response.arrayBuffer()) };
+  });
+}
+
+function at(sessionId: string): string {
+  return `/api/v1/sessions/${encodeURIComponent(sessionId)}`;
+}
+
+interface Call<Answer> {
+  method: string;
+  path: string;
+  body?: unknown;
+  answer?: z.ZodType<Answer>;
+  signal?: AbortSignal | undefined;
+  /** In milliseconds. */
+  limit?: number;
+}
+
+function call<Answer extends object = object>({ method, path, body, answer, signal, limit }: Call<Answer>) {
+  return settle<Answer>(async () => {
+    const response = await fetch(path, {
+      method,
+      cache: "no-store",
+      signal: within(signal, limit),
+      ...(body !== undefined && { body: JSON.stringify(body), headers: { "content-type": "application/json" } }),
+    });
+    if (!response.ok) return refusal(response);
+    return { ok: true, ...(answer ? answer.parse(await response.json()) : ({} as Answer)) };
+  });
+}
+
+function within(signal: AbortSignal | undefined, milliseconds = deadline): AbortSignal {
+  const limit = AbortSignal.timeout(milliseconds);
+  return signal ? AbortSignal.any([signal, limit]) : limit;
+}
+
+async function refusal(response: Response) {
+  const read = problem.safeParse(await response.json().catch(() => null));
+  const leadsTo = response.status === 401 ? `/sign-in?next=${encodeURIComponent(window.location.pathname)}` : undefined;
+  const { message, reference } = read.data?.error ?? {
+    message: `The server answered ${response.status}. Try again in a moment.`,
+  };
+  return { ok: false as const, status: response.status, message, reference, leadsTo };
+}
+
+async function settle<Value>(work: () => Promise<Outcome<Value>>): Promise<Outcome<Value>> {
+  try {
+    return await work();
+  } catch {
+    return { ok: false, message: "The server did not answer. Check your connection and try again." };
+  }
+}

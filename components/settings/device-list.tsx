@@ -1,0 +1,51 @@
+"use client";
+
+import { toast } from "sonner";
+import { Badge } from "../ui/badge.tsx";
+import { ConfirmButton } from "../ui/confirm-button.tsx";
+import type { Outcome } from "../ui/outcome.ts";
+import { Time } from "../ui/time.tsx";
+import { describeDevice } from "./describe-device.ts";
+
+export interface Device {
+  id: string;
+  userAgent: string;
+  clientAddress: string;
+  createdAt: Date;
+  lastSeenAt: Date;
+  current: boolean;
+}
+
+export function DeviceList({ devices, end }: { devices: Device[]; end: (id: string) => Promise<Outcome> }) {
+  return (
+    <ul className="divide-y divide-line rounded-card border border-line bg-raised">
+      {devices.map((device) => (
+        <li key={device.id} className="flex min-h-14 items-center gap-4 px-5 py-2.5">
+          <div className="min-w-0 flex-1">
+            <p className="flex flex-wrap items-center gap-2 text-13 font-medium">
+              {describeDevice(device.userAgent)}
+              {device.current && <Badge>This device</Badge>}
+            </p>
+            <p className="text-12 text-muted">
+              <span className="font-mono">{device.clientAddress}</span> · last seen <Time at={device.lastSeenAt} /> ·
+              signed in <Time at={device.createdAt} />
+            </p>
+          </div>
+          {!device.current && (
+            <ConfirmButton
+              label={`End the sign-in of ${describeDevice(device.userAgent)}`}
+              title="End this sign-in?"
+              consequence={`${describeDevice(device.userAgent)} at ${device.clientAddress} has to sign in again. Nothing else is lost.`}
+              confirmLabel="End sign-in"
+              look="secondary"
+              confirm={() => end(device.id)}
+              onDone={() => toast.success("The sign-in has ended.")}
+            >
+              End
+            </ConfirmButton>
+          )}
+        </li>
+      ))}
+    </ul>
+  );
+}

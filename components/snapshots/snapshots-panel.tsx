@@ -1,0 +1,88 @@
+"use client";
+
+import { toast } from "sonner";
+import type { SnapshotTaken } from "@/server/protocol/snapshots.ts";
+import { takeSnapshot } from "../session/session-api.ts";
+import { Button } from "../ui/button.tsx";
+import { FailureNotice } from "../ui/form.tsx";
+import { LoadingLines } from "../ui/loading-lines.tsx";
+import { Notice } from "../ui/notice.tsx";
+import { Time } from "../ui/time.tsx";
+import { useOutcome } from "../ui/use-outcome.ts";
+import { SnapshotRow } from "./snapshot-row.tsx";
+import { useSnapshots } from "./use-snapshots.ts";
+
+const words: Record<SnapshotTaken["outcome"], string> = {
+  verified: "Snapshot taken.",
+  unchanged: "Nothing has changed since the last snapshot.",
+  empty: "There are no files to keep yet.",
+};
+
+export function SnapshotsPanel({ sessionId, awake }: { sessionId: string; awake: boolean }) {
+  const { snapshots, problem, load } = useSnapshots(sessionId);
+  const { pending, failure, run } = useOutcome();
+  const newest = snapshots?.find(({ state }) => state === "verified");
+
+  function take() {
+    run(
+      () => takeSnapshot(sessionId),
+      ({ outcome }) => {
+        toast(words[outcome]);
+        void load();
+      },
+    );
+  }
+
+  return (
+    <div className="flex min-h-0 flex-1 flex-col overflow-y-auto">
+      <div className="flex items-center justify-between gap-4 border-b border-line px-4 py-2.5">
+        <p className="text-13 text-muted">
+          {newest ? (
+            <>
+              Files are safe as of <Time at={new Date(newest.createdAt)} />
+            </>
+          ) : (
+            "Copies of this session’s files"
+          )}
+        </p>
+        <Button size="small" pending={pending} disabled={!awake} onClick={take}>
+          Snapshot now
+        </Button>
+      </div>
+      {failure && (
+        <div className="p-4 pb-0">
+          <FailureNotice failure={failure} />
+        </div>
+      )}
+      {problem && (
+        <Notice tone="danger" className="m-4 mb-0">
+          {problem}
+        </Notice>
+      )}
+      {!snapshots && !problem && (
+        <div className="p-4">
+          <LoadingLines />
+        </div>
+      )}
+      {snapshots?.length === 0 && (
+        <div className="flex flex-1 flex-col justify-center gap-1 px-8 pb-16">
+          <p className="text-15 font-semibold">No snapshots yet</p>
+          <p className="text-13 text-muted">
+            While the sandbox is awake, changed files are copied every 15 minutes. You can go back to any copy.
+          </p>
+        </div>
+      )}
+      <ul className="flex flex-col">
+        {snapshots?.map((snapshot) => (
+          <SnapshotRow
+            key={snapshot.id}
+            sessionId={sessionId}
+            snapshot={snapshot}
+            awake={awake}
+            onRestored={() => void load()}
+          />
+        ))}
+      </ul>
+    </div>
+  );
+}

@@ -1,0 +1,70 @@
+"use client";
+
+import { AlertDialog } from "@base-ui/react/alert-dialog";
+import { type ReactNode, useState } from "react";
+import { Button, type ButtonLook, buttonClasses } from "./button.tsx";
+import { classNames } from "./class-names.ts";
+import { backdropClasses, popupClasses } from "./dialog.tsx";
+import { FailureNotice } from "./form.tsx";
+import type { Outcome } from "./outcome.ts";
+import { useOutcome } from "./use-outcome.ts";
+
+/** A button whose deed needs a second, explicit yes. The dialog says what will happen and stays open if it fails. */
+export function ConfirmButton<Value>(
+  props: ButtonLook & {
+    label: string;
+    children?: ReactNode;
+    title: string;
+    consequence: ReactNode;
+    confirmLabel: string;
+    confirm: () => Promise<Outcome<Value>>;
+    onDone?: () => void;
+    className?: string;
+  },
+) {
+  const { label, children, title, consequence, confirmLabel, confirm, onDone, className, ...look } = props;
+  const [open, setOpen] = useState(false);
+  const { pending, failure, run, forget } = useOutcome();
+
+  function change(next: boolean) {
+    if (pending) return;
+    forget();
+    setOpen(next);
+  }
+
+  return (
+    <AlertDialog.Root open={open} onOpenChange={change}>
+      <AlertDialog.Trigger
+        aria-label={label}
+        className={classNames(buttonClasses({ size: "small", look: "quiet", ...look }), className)}
+      >
+        {children ?? label}
+      </AlertDialog.Trigger>
+      <AlertDialog.Portal>
+        <AlertDialog.Backdrop className={backdropClasses} />
+        <AlertDialog.Popup className={classNames(popupClasses, "max-w-104 gap-4 p-6")}>
+          <div className="flex flex-col gap-2">
+            <AlertDialog.Title className="text-20">{title}</AlertDialog.Title>
+            <AlertDialog.Description className="text-13 text-muted">{consequence}</AlertDialog.Description>
+          </div>
+          {failure && <FailureNotice failure={failure} />}
+          <div className="flex justify-end gap-2">
+            <AlertDialog.Close className={buttonClasses()}>Cancel</AlertDialog.Close>
+            <Button
+              look="danger"
+              pending={pending}
+              onClick={() =>
+                run(confirm, () => {
+                  setOpen(false);
+                  onDone?.();
+                })
+              }
+            >
+              {confirmLabel}
+            </Button>
+          </div>
+        </AlertDialog.Popup>
+      </AlertDialog.Portal>
+    </AlertDialog.Root>
+  );
+}
