@@ -1,0 +1,3 @@
+import { LoadingLines } from "@/components/ui/loading-lines.tsx";
+
+export default LoadingLines;

@@ -1,0 +1,3 @@
+import { NotFoundMessage } from "@/components/not-found-message.tsx";
+
+export default NotFoundMessage;

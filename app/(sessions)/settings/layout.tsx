@@ -1,0 +1,15 @@
+import type { ReactNode } from "react";
+import { TabbedPages } from "@/components/frame/tabbed-pages.tsx";
+
+const tabs = [
+  { href: "/settings/profile", label: "Profile" },
+  { href: "/settings/models", label: "Models" },
+];
+
+export default function SettingsLayout({ children }: { children: ReactNode }) {
+  return (
+    <TabbedPages title="Settings" tabs={tabs}>
+      {children}
+    </TabbedPages>
+  );
+}

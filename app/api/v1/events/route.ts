@@ -1,0 +1,29 @@
+import { route } from "@/app/lib/route-handler.ts";
+import { sseResponse, toFollowedFrame } from "@/app/lib/sse.ts";
+import { requireUser } from "@/server/auth/require-user.ts";
+import { decodeCursor } from "@/server/protocol/session-events.ts";
+import { services } from "@/server/services.ts";
+
+/** The browser's one connection: every session in `follow`, each after its version in `Last-Event-ID` or `after`. */
+export const GET = route(async (request) => {
+  const viewer = await requireUser();
+  const { log, stopping, reportError } = services();
+  const { searchParams } = new URL(request.url);
+  const sessionIds = (searchParams.get("follow") ?? "").split(",").filter(Boolean);
+  const cursor = decodeCursor(request.headers.get("last-event-id") ?? searchParams.get("after"));
+  return sseResponse({
+    viewer: request.signal,
+    stopping,
+    onError: reportError,
+    async *makeFrames(signal) {
+      for await (const { event, sessionId, cursor: id } of log.followMany({
+        actor: viewer,
+        sessionIds,
+        cursor,
+        signal,
+      })) {
+        yield toFollowedFrame(event, sessionId, id);
+      }
+    },
+  });
+});

@@ -1,0 +1,12 @@
+import { route } from "@/app/lib/route-handler.ts";
+import { requireUser } from "@/server/auth/require-user.ts";
+import { AppError } from "@/server/errors.ts";
+import { services } from "@/server/services.ts";
+
+/** What the agent waits for; answered by `POST /api/v1/asks/{id}/answer`. */
+export const GET = route<{ sessionId: string }>(async (_request, { sessionId }) => {
+  const viewer = await requireUser();
+  if (!(await services().sessions.find(viewer, sessionId)))
+    throw new AppError("not-found", "There is no such session.");
+  return Response.json({ asks: await services().turns.listAsks(viewer, sessionId) });
+});
