@@ -1,0 +1,67 @@
+import { expectAccessible, takeScreens } from "../fixtures/looks.ts";
+import { admin, adminState, fillPerson, newAccount, tenantName } from "../fixtures/people.ts";
+import { expect, test } from "../fixtures/test.ts";
+
+const submit = "Create the admin account";
+
+test.describe.configure({ mode: "serial" });
+
+test("a first visit leads to the first-run page, which names the isolation and says what is missing", async ({
+  page,
+}) => {
+  await page.goto("/settings/models");
+  await expect(page).toHaveURL(/\/first-run$/);
+  await expect(page.getByText(/Agents are (not isolated|sandboxed) on this machine/)).toBeVisible();
+  await takeScreens(page, "first-run");
+  await expectAccessible(page);
+
+  await page.getByRole("button", { name: submit }).click();
+  await expect(page.getByText("Please give the organisation a name.")).toBeVisible();
+  await expect(page.getByText("Please give an email address.")).toBeVisible();
+  await expect(page.getByLabel("Organisation")).toBeFocused();
+
+  await fillPerson(page, { ...admin, email: "no address", password: "short" });
+  await page.getByRole("button", { name: submit }).click();
+  await expect(page.getByText("That does not look like an email address.")).toBeVisible();
+  await expect(page.getByText("A password needs at least 12 characters.")).toBeVisible();
+  await takeScreens(page, "first-run-problems");
+});
+
+test("without isolation nothing is set up until the person agrees", async ({ page }) => {
+  await page.goto("/first-run");
+  const consent = page.getByRole("checkbox", { name: /I agree that the agent runs as a plain process/ });
+  test.skip(!(await consent.isVisible()), "agents are sandboxed here");
+  await page.getByLabel("Organisation").fill(tenantName);
+  await fillPerson(page, admin);
+  await page.getByRole("button", { name: submit }).click();
+  await expect(page.getByRole("alert").filter({ hasText: "your agreement is needed" })).toBeVisible();
+  await expect(page.getByLabel("Organisation")).toHaveValue(tenantName);
+});
+
+test("the first run makes the admin and signs them in; a second one is refused", async ({ page, openBrowser }) => {
+  const late = await openBrowser();
+  await late.goto("/first-run");
+  await page.goto("/first-run");
+  for (const [candidate, account] of [[page, admin] as const, [late, newAccount("Too Late")] as const]) {
+    await candidate.getByLabel("Organisation").fill(tenantName);
+    await fillPerson(candidate, account);
+    const consent = candidate.getByRole("checkbox", { name: /I agree/ });
+    if (await consent.isVisible()) await consent.check();
+  }
+
+  await page.getByRole("button", { name: submit }).click();
+  await expect(page.getByRole("heading", { name: `Hello, ${admin.name}` })).toBeVisible();
+  await page.context().storageState({ path: adminState() });
+  await page.goto("/admin/sandboxes");
+  await expect(page.getByText("No sandboxes yet")).toBeVisible();
+
+  await late.getByRole("button", { name: submit }).click();
+  await expect(late.getByRole("alert").filter({ hasText: "Dormouse is already set up" })).toBeVisible();
+
+  await late.goto("/first-run");
+  await expect(late.getByRole("heading", { name: "Dormouse is already set up" })).toBeVisible();
+  await takeScreens(late, "first-run-done");
+  await expectAccessible(late);
+  await late.getByRole("link", { name: "Go to sign-in" }).click();
+  await expect(late.getByRole("heading", { name: "Sign in" })).toBeVisible();
+});

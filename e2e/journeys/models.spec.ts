@@ -1,0 +1,99 @@
+import type { Page } from "@playwright/test";
+import { type ModelServer, startModelServer } from "../fixtures/model-server.ts";
+import { expect, test } from "../fixtures/test.ts";
+
+let server: ModelServer;
+test.beforeAll(async () => {
+  server = await startModelServer();
+});
+test.afterAll(() => server.stop());
+
+test.beforeEach(async ({ adminPage }) => {
+  await adminPage.goto("/settings/models");
+});
+// Each journey leaves the tenant without providers.
+test.afterEach(async ({ adminPage }) => {
+  await adminPage.goto("/settings/models");
+  const cards = adminPage.getByRole("article");
+  for (let left = await cards.count(); left > 0; left--) {
+    await cards.first().getByRole("button", { name: "Remove" }).click();
+    await adminPage.getByRole("button", { name: "Remove provider" }).click();
+    await expect(cards).toHaveCount(left - 1);
+  }
+});
+
+test("with no provider the page says plainly that a demo answers", async ({ adminPage, userPage }) => {
+  await expect(adminPage.getByText("The demo model answers")).toBeVisible();
+  await expect(adminPage.getByText("No provider yet")).toBeVisible();
+  await userPage.goto("/settings/models");
+  await expect(userPage.getByText("Ask an admin to add a provider for real answers.")).toBeVisible();
+  await expect(userPage.getByRole("button", { name: "Add provider" })).toHaveCount(0);
+});
+
+test("a provider is added, tested, and one of its models becomes the default", async ({ adminPage, userPage }) => {
+  await add(adminPage, { name: "Hazel", baseUrl: server.baseUrl, key: server.key });
+  const card = adminPage.getByRole("article", { name: "Hazel" });
+  await expect(card.getByText(/Works: 2 models in \d+ ms/)).toBeVisible();
+  await expect(card.getByText("key …1234")).toBeVisible();
+  await expect(adminPage.locator("body")).not.toContainText(server.key);
+  await expect(card.getByText("2 of 2 offered")).toBeVisible();
+
+  await card.getByRole("checkbox", { name: "hazel-small" }).uncheck();
+  await card.getByLabel("Model id").fill("hazel-next");
+  await card.getByRole("button", { name: "Add by id" }).click();
+  await card.getByRole("button", { name: "Save models" }).click();
+  await expect(adminPage.getByText("The models of Hazel are saved.")).toBeVisible();
+
+  await adminPage.getByLabel("Default model").selectOption("hazel-large");
+  await expect(adminPage.getByText("The default model is saved.")).toBeVisible();
+  await adminPage.reload();
+  await expect(adminPage.getByLabel("Default model").locator("option:checked")).toHaveText("hazel-large");
+  await expect(adminPage.getByText("The demo model answers")).toBeHidden();
+
+  await userPage.goto("/settings/models");
+  await expect(userPage.getByText("hazel-large · Hazel")).toBeVisible();
+  await expect(userPage.getByText("hazel-next")).toBeVisible();
+  await expect(userPage.getByText("hazel-small")).toHaveCount(0);
+});
+
+test("a wrong key is named as such and can be mended", async ({ adminPage }) => {
+  await add(adminPage, { name: "Hazel", baseUrl: server.baseUrl, key: "sk-wrong" });
+  const card = adminPage.getByRole("article", { name: "Hazel" });
+  await expect(card.getByText("The provider refused the key (HTTP 401).")).toBeVisible();
+  await card.getByRole("button", { name: "Edit" }).click();
+  await adminPage.getByLabel("Key").fill(server.key);
+  await adminPage.getByRole("button", { name: "Save and test" }).click();
+  await expect(card.getByText(/Works: 2 models/)).toBeVisible();
+});
+
+test("an endpoint that cannot be reached says so", async ({ adminPage }) => {
+  const gone = await startModelServer();
+  await gone.stop();
+  await add(adminPage, { name: "Gone", baseUrl: gone.baseUrl, key: "" });
+  const card = adminPage.getByRole("article", { name: "Gone" });
+  await expect(card.getByText(/127\.0\.0\.1:\d+ cannot be reached/)).toBeVisible();
+});
+
+test("what is missing in the form is said at its field", async ({ adminPage }) => {
+  await adminPage.getByRole("button", { name: "Add provider" }).click();
+  await adminPage.getByRole("button", { name: "Add and test" }).click();
+  await expect(adminPage.getByText("This provider needs a key.")).toBeVisible();
+  await expect(adminPage.getByLabel("Key")).toBeFocused();
+  await adminPage.getByLabel("Kind").selectOption("openai-compatible");
+  await adminPage.getByLabel("Address").fill("not an address");
+  await adminPage.getByRole("button", { name: "Add and test" }).click();
+  await expect(adminPage.getByText("Please give the provider a name.")).toBeVisible();
+  await expect(adminPage.getByText("The address must begin with http:// or https://.")).toBeVisible();
+  await adminPage.keyboard.press("Escape");
+  await expect(adminPage.getByRole("dialog")).toBeHidden();
+  await expect(adminPage.getByRole("button", { name: "Add provider" })).toBeFocused();
+});
+
+async function add(page: Page, provider: { name: string; baseUrl: string; key: string }): Promise<void> {
+  await page.getByRole("button", { name: "Add provider" }).click();
+  await page.getByLabel("Kind").selectOption("openai-compatible");
+  await page.getByLabel("Name").fill(provider.name);
+  await page.getByLabel("Address").fill(provider.baseUrl);
+  await page.getByLabel("Key").fill(provider.key);
+  await page.getByRole("button", { name: "Add and test" }).click();
+}
