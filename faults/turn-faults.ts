@@ -63,7 +63,7 @@ export const turnFaults = {
   "stopped at once": async (test, random) => {
     const scenario = random.pick(anyScenario);
     const run = await test.begin({ ...scenario, prompts: [scenario.prompts[0]] });
-    await sleep(random.integer(0, 1) * random.integer(1, 400) + 100);
+    await sleep(random.integer(0, 1) * random.integer(1, 1200) + 100);
     await test.server.services.turns.stop(test.server.viewer, run.sessionId);
     const state = await test.finish(run);
     expect(["stopped", "finished"]).toContain(endOf(state).outcome);

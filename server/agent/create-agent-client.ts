@@ -131,6 +131,11 @@ export function createAgentClient({ sidecar, timeouts, onDeleteFailed }: AgentCl
       return providerID && modelID ? { providerID, modelID } : null;
     },
 
+    async prepareDirectory(directory, signal) {
+      const path = `/config/providers${inDirectory(directory)}`;
+      await expectOk({ method: "GET", path, what: "get ready for the directory", signal });
+    },
+
     async createSession({ directory, title, signal }) {
       const path = `/session${inDirectory(directory)}`;
       const json = title === null ? {} : { title };

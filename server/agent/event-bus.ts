@@ -29,9 +29,11 @@ export function createEventBus(input: {
   timings?: Partial<BusTimings>;
   /** After each connection to the sidecar: what waits for an answer may have been missed. */
   onConnected?: () => void;
+  /** The agent was started anew, or may have been. */
+  onStarted?: () => void;
   mostQueued?: number;
 }): EventBus {
-  const { sidecar, onConnected } = input;
+  const { sidecar, onConnected, onStarted } = input;
   const timings = { ...busTimings, ...input.timings };
   const closing = new AbortController();
   const subscribers = new Set<SubscriptionEnd>();
@@ -56,6 +58,7 @@ export function createEventBus(input: {
         const number = numberOf(event);
         if (number <= passed) return undefined;
         passed = number;
+        if (event.type === "gap" || (event.type === "life" && event.what === "started")) onStarted?.();
         for (const subscriber of subscribers) subscriber.offer(event);
         return undefined;
       },

@@ -20,6 +20,8 @@ export interface AgentModel {
 export interface AgentClient {
   /** True on 200, moved when its stored directory differs; false on 404; anything else throws (invariant 10). */
   keepSession(input: { agentSessionId: string; directory: string; signal: AbortSignal }): Promise<boolean>;
+  /** Everything that opencode sets up for a directory with its first prompt. A stop in the midst of that would spoil it. */
+  prepareDirectory(directory: string, signal: AbortSignal): Promise<void>;
   createSession(input: { directory: string; title: string | null; signal: AbortSignal }): Promise<string>;
   /** What a replay into that directory has to know of opencode. */
   findReplayPlace(directory: string, signal: AbortSignal): Promise<ReplayPlace>;

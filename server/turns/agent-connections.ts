@@ -11,7 +11,7 @@ import type { RunningSandbox } from "../lifecycle/index.ts";
 export interface AgentConnection {
   client: AgentClient;
   bus: EventBus;
-  /** Sessions whose directory and agent session were made sure of in this life: asking again would only cost time. */
+  /** Sessions whose directory and agent session were made sure of in this life of the agent: asking again would only cost time. */
   placed: Map<string, PlacedSession>;
   /** Called after each connection to the sidecar: what the agent asks may have been missed. */
   onConnected: Set<() => void>;
@@ -38,13 +38,14 @@ export function createAgentConnections(createClient: CreateAgentClient = createA
       const known = connections.get(sidecar.bootId);
       if (known && !known.bus.dead) return known;
       const onConnected = new Set<() => void>();
+      const placed = known?.placed ?? new Map<string, PlacedSession>();
       const bus = createEventBus({
         sidecar,
+        onStarted: () => placed.clear(),
         onConnected() {
           for (const listener of onConnected) listener();
         },
       });
-      const placed = known?.placed ?? new Map<string, PlacedSession>();
       const connection = { client: createClient({ sidecar }), bus, placed, onConnected };
       connections.set(sidecar.bootId, connection);
       const end = () => {

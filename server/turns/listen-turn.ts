@@ -29,7 +29,10 @@ export async function listenToTurn(attended: Attended, listening: Listening): Pr
   try {
     for await (const event of withSilences(events, () => (idle ? settleMilliseconds : silenceMilliseconds))) {
       const heard = event ? await hear(attended, listening, event) : "silence";
-      if (heard === "busy") idle = false;
+      if (heard === "busy") {
+        idle = false;
+        watch.begun();
+      }
       if (heard === "exited") {
         const cause = exitCause(event);
         return await closeAsItIs(attended, translator, failed("agent-exited", `The agent ended: ${cause}`));
@@ -39,7 +42,7 @@ export async function listenToTurn(attended: Attended, listening: Listening): Pr
       if (found === "busy") idle = false;
       else if (found === "unreachable") idle = true;
       else if (found) return found;
-      else if (idle && heard === "silence") {
+      else if ((idle && heard === "silence") || isStoppedUnanswered(attended, translator, heard)) {
         const cause = failed("agent-error", "The agent stopped before its answer was complete.");
         return await endInAnyCase(attended, translator, asWanted(job, cause));
       } else idle = true;
@@ -54,6 +57,12 @@ export async function listenToTurn(attended: Attended, listening: Listening): Pr
   const cause = watch.cause ?? asWanted(job, failed("stream-error", why));
   if (sandbox.signal.aborted) return closeAsItIs(attended, translator, cause);
   return endInAnyCase(attended, translator, cause);
+}
+
+/** Of an answer that was never begun nothing is due any more. */
+function isStoppedUnanswered({ job }: Attended, { state }: Translator, heard: Heard | "silence"): boolean {
+  if (heard !== "idle" || !job.stop.aborted) return false;
+  return ![...state.messages.values()].some(({ role, ours }) => ours && role === "assistant");
 }
 
 /** Stopped before the agent had begun its answer there is none to be complete: that is what was asked for. */

@@ -26,6 +26,8 @@ export async function placeSession(
   const signal = AbortSignal.any([job.stop, job.closing, sandbox.signal]);
   const { directory } = await context.archives.openWorkspace({ ...sandbox, actor }, { sessionId, signal });
   const { client } = connection;
+  const preparing = client.prepareDirectory(directory, signal);
+  preparing.catch(() => {});
   const isKept = saved !== null && (await client.keepSession({ agentSessionId: saved, directory, signal }));
   const replacement =
     saved === null || isKept
@@ -43,6 +45,7 @@ export async function placeSession(
   const memory = replacement ?? (isKept ? null : { status: "fresh" as const, cause: null });
   await storeAgentSession(context.database, actor, { sessionId, agentSessionId, directory, memory });
   if (memory) await context.log.touch(sessionId);
+  await preparing;
   turn.agentSessionId = agentSessionId;
   const placed = { directory, agentSessionId };
   connection.placed.set(sessionId, placed);

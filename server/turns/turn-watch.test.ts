@@ -67,6 +67,16 @@ test("a stop tells the agent, and ends the turn as stopped even if it does not o
   watch.end();
 });
 
+test("an agent that begins after it was told to stop is told again", () => {
+  const { watch, stop, aborts } = watchTurn({});
+  watch.begun();
+  expect(aborts).toEqual([]);
+  stop.abort();
+  watch.begun();
+  expect(aborts).toEqual(["ses_1", "ses_1"]);
+  watch.end();
+});
+
 test("a lost sandbox ends the turn with the reason that is known, and the server's end with none", async () => {
   const first = watchTurn({});
   first.lost.abort(new AppError("unavailable", "The sandbox ended unexpectedly."));

@@ -10,6 +10,8 @@ export interface TurnWatch {
   readonly cause: TurnEnding | null;
   /** The agent gave a sign of life. */
   seen(): void;
+  /** It began to work: told to stop before that, it did not hear. */
+  begun(): void;
   end(): void;
 }
 
@@ -32,11 +34,14 @@ export function createTurnWatch(
 
   const onLost = () => give(failed("sandbox-lost", messageOf(sandbox.signal.reason)));
   const onClosing = () => give(null);
-  const onStop = () => {
+  const tellToStop = () => {
     const signal = AbortSignal.any([sandbox.signal, AbortSignal.timeout(stopMilliseconds)]);
     connection.client.abort(agentSessionId, signal).catch((error: unknown) => {
       context.logger.warn({ err: error, turnId: job.turn.id }, "The agent could not be told to stop");
     });
+  };
+  const onStop = () => {
+    tellToStop();
     later(stopMilliseconds, () => give(stopped));
   };
   const checkActivity = () => {
@@ -68,6 +73,9 @@ export function createTurnWatch(
     },
     seen() {
       seenAt = Date.now();
+    },
+    begun() {
+      if (job.stop.aborted) tellToStop();
     },
     end() {
       for (const timer of timers) clearTimeout(timer);

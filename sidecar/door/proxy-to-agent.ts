@@ -7,11 +7,16 @@ import type { Supervisor } from "../supervisor/supervisor.ts";
 import type { Exchange } from "./exchange.ts";
 
 const pool = new Agent({ keepAlive: true, maxSockets: 64 });
+/** Of silence, for a call that nobody waits for any more. */
+const mostAloneMilliseconds = 60_000;
 
 /**
  * `/agent/*`: opencode's own API, streamed. The body was checked as a whole before, so it is sent as
  * a whole. Only reads use pooled connections: those may be tried again when the pooled one had just
  * been closed.
+ *
+ * A caller who leaves before the answer does not cut the call short: opencode would interrupt what it had
+ * begun to set up for that directory, and remember the interruption as its result.
  */
 export async function proxyToAgent(exchange: Exchange, path: string, supervisor: Supervisor): Promise<void> {
   const body = await exchange.body();
@@ -32,6 +37,7 @@ export async function proxyToAgent(exchange: Exchange, path: string, supervisor:
       ? new Problem("upstream", `opencode did not answer (${codeOf(error) ?? (error as Error).message}).`)
       : notRunning(supervisor);
   }
+  if (exchange.signal.aborted) return void answer.destroy();
   exchange.stream(answer.statusCode ?? 502, endToEndHeaders(answer.headers));
   // Either side's end is the other's: a cut stream must not look like a finished one.
   await pipeline(answer, exchange.response).catch(() => exchange.response.destroy());
@@ -58,8 +64,10 @@ function ask(input: {
         ...(body.length > 0 || method !== "GET" ? { "content-length": body.length } : {}),
       },
       agent: pooled ? pool : false,
-      signal: exchange.signal,
     });
+    const onLeft = () => request.setTimeout(mostAloneMilliseconds, () => request.destroy());
+    exchange.signal.addEventListener("abort", onLeft, { once: true });
+    request.on("close", () => exchange.signal.removeEventListener("abort", onLeft));
     request.on("response", resolve);
     request.on("error", (error) => reject(Object.assign(error, { reused: pooled && request.reusedSocket })));
     request.end(body);
