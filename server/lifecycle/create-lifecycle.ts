@@ -12,7 +12,7 @@ import {
   type LifecycleContext,
   type LifecycleOptions,
 } from "./lifecycle-context.ts";
-import { makeFit } from "./make-fit.ts";
+import { beginLook, makeFit } from "./make-fit.ts";
 import { createSharedWakes, createVoice } from "./shared-wakes.ts";
 import { wakeSandbox } from "./wake-sandbox.ts";
 import { watchSandbox } from "./watch-sandbox.ts";
@@ -178,7 +178,16 @@ export function createLifecycle({ deadlines, ...options }: LifecycleOptions): Li
         await lose(running, "The sandbox ended unexpectedly.");
       }
       const begin = (say: (phase: WakePhase) => void) => wake(sandboxId, actor, say);
-      return expose(await wakes.join({ sandboxId, begin, listener: onPhase, signal }));
+      const woken = await wakes.join({ sandboxId, begin, listener: onPhase, signal });
+      if (held.get(sandboxId) === woken) assigned.set(sessionId, { userId: actor.userId, sandboxId });
+      return expose(woken);
+    },
+    lookAhead({ actor, sessionId }) {
+      const known = assigned.get(sessionId);
+      const sandbox = known?.userId === actor.userId ? held.get(known.sandboxId) : undefined;
+      if (!sandbox) return null;
+      sandbox.look = beginLook(context, sandbox, stopping.signal);
+      return expose(sandbox);
     },
     isOwnLease: leases.isOwn,
     findRunning(sandboxId) {
@@ -210,6 +219,6 @@ export function createLifecycle({ deadlines, ...options }: LifecycleOptions): Li
   };
 }
 
-function expose({ lease, sidecar, lost }: HeldSandbox): RunningSandbox {
-  return { sandboxId: lease.sandboxId, leaseEpoch: lease.epoch, sidecar, signal: lost.signal };
+function expose({ lease, sidecar, lost, configHash }: HeldSandbox): RunningSandbox {
+  return { sandboxId: lease.sandboxId, leaseEpoch: lease.epoch, sidecar, configHash, signal: lost.signal };
 }

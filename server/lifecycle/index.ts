@@ -11,6 +11,8 @@ export interface RunningSandbox {
   sandboxId: string;
   leaseEpoch: number;
   sidecar: SidecarClient;
+  /** What the agent runs with: models and policy are the same while this is. */
+  configHash: string | null;
   /** Aborted when the sandbox is lost, put to sleep, or the lease is superseded. */
   signal: AbortSignal;
 }
@@ -27,6 +29,11 @@ export interface Lifecycle {
     onPhase: (phase: WakePhase) => Promise<void>;
     signal: AbortSignal;
   }): Promise<RunningSandbox>;
+  /**
+   * Begins the look at the sandbox that every turn begins with, for the `ensureRunning` that is about to follow.
+   * The sandbox, where this process runs it and that session was in it before; else null, and nothing is begun.
+   */
+  lookAhead(input: { actor: Actor; sessionId: string }): RunningSandbox | null;
   /** Whether a lease of that owner keeps nobody here from running the sandbox: our own, or a gone predecessor's. */
   isOwnLease(leaseOwner: string): boolean;
   /** The sandbox if this process already runs it; never wakes. */

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { SidecarHealth } from "../protocol/sidecar.ts";
 import { loadConfig, refreshConfig, restartAgent } from "./agent-config.ts";
 import type { WakePhase } from "./index.ts";
-import type { HeldSandbox, LifecycleContext } from "./lifecycle-context.ts";
+import type { HeldSandbox, LifecycleContext, Look } from "./lifecycle-context.ts";
 import { requireHealth, waitForAgent } from "./open-sidecar.ts";
 
 /**
@@ -17,11 +17,9 @@ export function makeFit(
   const { say, signal } = options;
   return held.serial.run(async () => {
     if (held.lost.signal.aborted) return false;
-    // Side by side, since every turn waits for it.
-    const touching = context.leases.touch(held.lease);
-    const loading = loadConfig(context, held.lease.actor);
-    for (const started of [touching, loading]) started.catch(() => {});
-    const health = await healthOrGone(context, held, signal);
+    const { health: looking, loading, touching } = takeLook(held) ?? beginLook(context, held, signal);
+    const health = await looking;
+    signal.throwIfAborted();
     if (!health) return false;
     if (health.agent.state !== "running") await reviveAgent(context, held, { say, signal });
     await refreshConfig(context, held, { asking: options.sessionId, say, signal, loading });
@@ -30,6 +28,28 @@ export function makeFit(
   });
 }
 
+/** Also before the turn is there. It belongs to one turn. */
+export function beginLook(context: LifecycleContext, held: HeldSandbox, signal: AbortSignal): Look {
+  const look = {
+    at: performance.now(),
+    configHash: held.configHash,
+    health: healthOrGone(context, held, signal),
+    touching: context.leases.touch(held.lease),
+    loading: loadConfig(context, held.lease.actor),
+  };
+  for (const begun of [look.health, look.touching, look.loading]) begun.catch(() => {});
+  return look;
+}
+
+/** Not one from before the agent's last restart, whose configuration may be an older one. */
+function takeLook(held: HeldSandbox): Look | null {
+  const { look } = held;
+  held.look = null;
+  if (!look || look.configHash !== held.configHash) return null;
+  return performance.now() - look.at < mostLookMilliseconds ? look : null;
+}
+
+const mostLookMilliseconds = 1_000;
 const goneMilliseconds = 5_000;
 
 /** A sandbox that is just ending answers no more and is still there for a moment: null once it is gone. */

@@ -1,7 +1,9 @@
 import { randomUUID } from "node:crypto";
 import type { Database } from "../../db/client.ts";
+import { startTurn } from "../../db/queries/start-turn.ts";
 import type { Actor } from "../auth/index.ts";
 import { AppError } from "../errors.ts";
+import type { LogEntry } from "../protocol/log-entry.ts";
 import { followLog } from "./follow-log.ts";
 import { followMany } from "./follow-many.ts";
 import { createLogHub, type LogHub } from "./log-hub.ts";
@@ -43,9 +45,27 @@ export function createSessionLog({ database, hub = createLogHub() }: { database:
     return reading;
   }
 
+  function tellBegun(
+    { sessionId, prompt }: { sessionId: string; prompt: string },
+    { turnId, number, version, at }: { turnId: string; number: number; version: number; at: string },
+  ): void {
+    const body = { text: prompt };
+    const entry: LogEntry = { number, version, turnId, kind: "prompt", open: false, under: null, at, body };
+    hub.tell(sessionId, (viewer) => {
+      viewer.onEvent({ event: "entries", data: { entries: [entry], version } });
+      viewer.onState();
+    });
+  }
+
   const log: SessionLog = {
-    async openWriter({ actor, sessionId, sandboxId, leaseEpoch, turnId, bootId, fresh }) {
-      const restored = fresh ? null : await readTurnEntries(database, { actor, sessionId, turnId });
+    async startTurn({ actor, ...start }) {
+      const { tenantId, userId } = actor;
+      const started = await startTurn(database, { ...start, tenantId, userId, origin });
+      if (started?.begun) tellBegun(start, { turnId: String(started.turn.id), ...started.begun });
+      return started;
+    },
+    async openWriter({ actor, sessionId, sandboxId, leaseEpoch, turnId, bootId, fresh, begun }) {
+      const restored = fresh ? restoredFrom(begun) : await readTurnEntries(database, { actor, sessionId, turnId });
       if (!fresh && !restored) throw new AppError("not-found", "There is no such session.");
       const held = sandboxId && bootId ? { sandboxId, leaseEpoch, bootId } : null;
       return createLogWriter({ database, hub, origin, actor, sessionId, turnId, held, restored });
@@ -82,6 +102,10 @@ export function createSessionLog({ database, hub = createLogHub() }: { database:
     close: () => listener.close(),
   };
   return log;
+}
+
+function restoredFrom(begun: { number: number; version: number } | null | undefined) {
+  return begun ? { entries: [], version: begun.version, lastNumber: begun.number } : null;
 }
 
 /** `session version origin [state | touch]`, as write_log and `touch` send it. */

@@ -1,3 +1,4 @@
+import type { StartedTurnRow, TurnStart } from "../../db/queries/start-turn.ts";
 import type { LogChange, LoggedEntry } from "../agent/index.ts";
 import type { Actor } from "../auth/index.ts";
 import type { EntryBody, EntryKind, LogEntry, turnOutcomes } from "../protocol/log-entry.ts";
@@ -44,7 +45,22 @@ export interface TurnEnd {
   redone?: string[] | undefined;
 }
 
+/** A turn as its row has it, what is to run next, and where its prompt stands if it began at once. */
+export type StartedTurn = StartedTurnRow;
+
 export interface SessionLog {
+  /**
+   * A new turn, or the one that has this key. With `ahead` it begins at once, where nothing else of the session
+   * runs or waits and that lease is still held: its prompt is in the log then, and viewers were told. Whoever
+   * passes it makes sure that nobody in this process writes to the session. Null when the session is not this person's.
+   */
+  startTurn(input: {
+    actor: Actor;
+    sessionId: string;
+    prompt: string;
+    idempotencyKey: string;
+    ahead: TurnStart["ahead"];
+  }): Promise<StartedTurn | null>;
   /**
    * `leaseEpoch`: every write carries it and throws `conflict` once it is superseded. With `turnId`,
    * the writer knows that turn's open entries by key, also after a takeover.
@@ -56,8 +72,10 @@ export interface SessionLog {
     leaseEpoch: number;
     turnId: string | null;
     bootId: string | null;
-    /** The turn has written nothing yet, so that there is nothing to look for. */
+    /** The turn has written nothing yet but its prompt, so that there is nothing to look for. */
     fresh?: boolean | undefined;
+    /** Where its prompt stands already. */
+    begun?: { number: number; version: number } | null;
   }): Promise<LogWriter>;
   /** Entries changed after `version`, ascending by number. Null when the session is unknown or another person's. */
   read(input: {

@@ -1,6 +1,7 @@
 import {
   type AgentClient,
   type AgentClientOptions,
+  type AgentModel,
   createAgentClient,
   createEventBus,
   type EventBus,
@@ -20,6 +21,8 @@ export interface AgentConnection {
 export interface PlacedSession {
   directory: string;
   agentSessionId: string;
+  /** Asked once for each configuration that the agent runs with. */
+  model?: { configHash: string | null; named: AgentModel | null };
 }
 
 /** One connection for each sandbox that runs here; it ends with the sandbox. */

@@ -11,9 +11,10 @@ import { type CreateAgentClient, createAgentConnections } from "./agent-connecti
 import { findAsk, listPendingAsks, storeAnswer } from "./ask-rows.ts";
 import { changeQueue, requirePrompt } from "./change-queue.ts";
 import type { Turns } from "./index.ts";
+import { insertTurn } from "./insert-turn.ts";
 import { createSessionRunners } from "./session-runners.ts";
 import { type TurnLimits, turnLimits } from "./turn-context.ts";
-import { insertTurn, listTurns, listWaiting, requestStop } from "./turn-rows.ts";
+import { listTurns, listWaiting, requestStop } from "./turn-rows.ts";
 
 export interface TurnsOptions {
   database: Database;
@@ -95,9 +96,15 @@ export function createTurns(options: TurnsOptions): Turns {
     async start(actor, { sessionId, prompt, idempotencyKey }) {
       const text = requirePrompt(prompt);
       const isKnown = sessionIdSchema.safeParse(sessionId).success;
-      const made = isKnown ? await insertTurn(database, actor, { sessionId, prompt: text, idempotencyKey }) : undefined;
+      const made = isKnown
+        ? await insertTurn(context, actor, { sessionId, prompt: text, idempotencyKey, runners })
+        : null;
       if (!made) throw new AppError("not-found", "There is no such session.");
       const { turn, open } = made;
+      if (open?.begun) {
+        runners.kick(actor, sessionId, { open });
+        return turn;
+      }
       // Where it begins at once, its beginning is what viewers are told.
       if (turn.state === "queued" && !runners.kick(actor, sessionId, { open, tells: true })) {
         inBackground(log.touch(sessionId));

@@ -16,14 +16,16 @@ export async function runTurn(context: TurnContext, job: TurnJob): Promise<void>
   const begins = turn.state === "queued";
   const nobody = { sandboxId: null, leaseEpoch: 0, bootId: null };
   const opening = { actor, sessionId: turn.sessionId, turnId: turn.id };
-  let writer = await log.openWriter({ ...opening, ...nobody, fresh: true });
+  let writer = await log.openWriter({ ...opening, ...nobody, fresh: true, begun: turn.begun });
   let sandbox: RunningSandbox | null = null;
   // The wake need not wait for the prompt to be stored; what it says does.
   const prompt = turn.kind === "prompt" ? turn.prompt : null;
-  const begun = begins ? writer.beginTurn({ prompt, revision: turn.revision }) : Promise.resolve();
+  const isToBegin = begins && !turn.begun;
+  const begun = isToBegin ? writer.beginTurn({ prompt, revision: turn.revision }) : Promise.resolve();
   begun.catch(() => {});
   turn.startedAt ??= new Date();
-  if (begins) job.prompting = begun.then(() => storeAhead(context, job));
+  if (turn.begun) job.prompting = Promise.resolve(turn.begun.prompting);
+  if (isToBegin) job.prompting = begun.then(() => storeAhead(context, job));
   job.prompting?.catch(() => {});
   try {
     const attend = async () => {

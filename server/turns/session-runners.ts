@@ -26,6 +26,8 @@ export interface SessionRunners {
   /** Others could not tell anything for a while: stops, answers and joins of the turns that run here are looked for. */
   lookAgain(): Promise<void>;
   isRunning(sessionId: string): boolean;
+  /** Nobody here works for that session, or has just ended to. */
+  isQuiet(sessionId: string): boolean;
   /** Resolves when the turn of this moment is over, or after that time. */
   turnEnd(sessionId: string, milliseconds: number): Promise<void>;
   /** Leaves all turns as they are. */
@@ -142,6 +144,7 @@ export function createSessionRunners(context: TurnContext): SessionRunners {
         job.onPoll?.();
       }
     },
+    isQuiet: (sessionId) => !closing.signal.aborted && !runners.has(sessionId),
     isRunning: (sessionId) => Boolean(runners.get(sessionId)?.job),
     async turnEnd(sessionId, milliseconds) {
       const runner = runners.get(sessionId);

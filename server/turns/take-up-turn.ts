@@ -20,12 +20,12 @@ export async function takeUpTurn(attended: Attended): Promise<TakenUp> {
 
 /** Subscribes before it prompts; the ids are stored before they are sent, so that a takeover can repeat it. */
 async function promptAgent(attended: Attended): Promise<TakenUp> {
-  const { context, job, sandbox, connection, agentSessionId, directory } = attended;
+  const { context, job, sandbox, connection, agentSessionId } = attended;
   const { actor, turn } = job;
   const signal = AbortSignal.any([job.stop, job.closing, sandbox.signal]);
   const { bootId } = sandbox.sidecar;
   // Named each time: by itself a session keeps the model of its last prompt, though another was chosen since.
-  const findingModel = connection.client.findModel(directory, signal);
+  const findingModel = findModel(attended, signal);
   findingModel.catch(() => {});
   let prompting = await job.prompting;
   if (prompting?.bootId !== bootId) {
@@ -55,6 +55,15 @@ async function promptAgent(attended: Attended): Promise<TakenUp> {
     throw error;
   }
   return { state, events, ending: null };
+}
+
+async function findModel({ job, sandbox, connection, directory }: Attended, signal: AbortSignal) {
+  const placed = connection.placed.get(job.turn.sessionId);
+  const { configHash } = sandbox;
+  if (placed?.model?.configHash === configHash) return placed.model.named;
+  const named = await connection.client.findModel(directory, signal);
+  if (placed) placed.model = { configHash, named };
+  return named;
 }
 
 /** Where a turn that begins now starts to listen. A bus that is away stands in the past, which is not of this turn. */

@@ -26,6 +26,14 @@ export interface OpenTurn {
   sandboxId: string | null;
   /** Who holds the sandbox's lease at this moment. */
   leaseOwner: string | null;
+  /** It waits in name only: it was begun with its insertion, here, and its prompt was stored. */
+  begun: BegunTurn | null;
+}
+
+export interface BegunTurn {
+  number: number;
+  version: number;
+  prompting: Prompting;
 }
 
 export type TurnRow = Record<string, unknown>;
@@ -33,33 +41,6 @@ export type TurnRow = Record<string, unknown>;
 export const turnColumns = sql`id, session_id, kind, state, prompt, failure_code, failure_message, host_turn_id,
   send_now_at, queued_at, started_at, ended_at, undone_at, provider_id, model_id, cost, tokens_input, tokens_output,
   tokens_reasoning, tokens_cache_read, tokens_cache_write`;
-
-/**
- * Undefined when the session is not this person's. The same key gives the turn that is there already. With
- * it comes what is to run next in the session, so that it need not be asked for again.
- */
-export async function insertTurn(
-  database: Database,
-  actor: Actor,
-  input: { sessionId: string; prompt: string; idempotencyKey: string },
-): Promise<{ turn: Turn; open: OpenTurn | null } | undefined> {
-  const { sessionId, prompt, idempotencyKey } = input;
-  return database.transaction(actor, async (tx) => {
-    const inserting = tx.execute<TurnRow>(sql`
-      insert into turns (tenant_id, user_id, session_id, prompt, idempotency_key, position)
-      select tenant_id, user_id, id, ${prompt}, ${idempotencyKey},
-        coalesce((select max(position) from turns where session_id = ${sessionId}), 0) + 1
-      from sessions where id = ${sessionId}
-      on conflict (session_id, idempotency_key) do nothing returning ${turnColumns}`);
-    // Both are sent at once and run in this order.
-    const [[made], [next]] = await Promise.all([inserting, tx.execute<TurnRow>(selectOpenTurn(sessionId))]);
-    const open = next ? toOpenTurn(next) : null;
-    if (made) return { turn: toTurn(made), open };
-    const [known] = await tx.execute<TurnRow>(sql`
-      select ${turnColumns} from turns where session_id = ${sessionId} and idempotency_key = ${idempotencyKey}`);
-    return known && { turn: toTurn(known), open };
-  });
-}
 
 export async function listTurns(database: Database, actor: Actor, sessionId: string): Promise<Turn[]> {
   const rows = await database.transaction(actor, (tx) =>
@@ -175,7 +156,7 @@ export function toTurn(row: TurnRow): Turn {
   };
 }
 
-function toOpenTurn(row: TurnRow): OpenTurn {
+export function toOpenTurn(row: TurnRow): OpenTurn {
   const text = (value: unknown) => (value === null || value === "" ? null : String(value));
   return {
     id: String(row.id),
@@ -195,5 +176,6 @@ function toOpenTurn(row: TurnRow): OpenTurn {
     appliedBoot: text(row.applied_boot),
     sandboxId: text(row.sandbox_id),
     leaseOwner: text(row.lease_owner),
+    begun: null,
   };
 }
