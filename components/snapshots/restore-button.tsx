@@ -5,7 +5,7 @@ import type { RecoveryPoint } from "@/server/protocol/session-events.ts";
 import type { Snapshot, SnapshotRestored } from "@/server/protocol/snapshots.ts";
 import { restoreSnapshot } from "../session/session-api.ts";
 import { ConfirmButton } from "../ui/confirm-button.tsx";
-import { Time } from "../ui/time.tsx";
+import { Moment } from "../ui/moment.tsx";
 
 const doneWords: Record<SnapshotRestored["outcome"], string> = {
   restored: "The files are as they were in the snapshot.",
@@ -45,17 +45,21 @@ function Consequence({ at, awake, newest }: { at: string; awake: boolean; newest
   return (
     <span className="flex flex-col gap-2">
       <span>
-        All files of this session become what they were in the snapshot of <Time at={new Date(at)} />
+        All files of this session become what they were in the snapshot of <Moment at={new Date(at)} />
         {awake ? "." : ", as soon as the sandbox wakes."}
       </span>
       {awake ? (
         <span>
-          A snapshot of what is there now is taken first, so that you can go back. Without it, nothing changes.
+          A snapshot of what is there now is taken first, so that you can go back. If that fails, nothing changes.
         </span>
       ) : (
         <span>
-          To go back, choose the newest snapshot{newest && newest !== at && <TimeAside at={newest} />}. What was changed
-          after it is not in any snapshot.
+          {newest && newest !== at ? (
+            <>
+              You can go back to the newest snapshot, of <Moment at={new Date(newest)} />.{" "}
+            </>
+          ) : null}
+          What was changed after the newest snapshot is in none.
         </span>
       )}
       <span>
@@ -63,14 +67,5 @@ function Consequence({ at, awake, newest }: { at: string; awake: boolean; newest
         snapshot. The conversation stays as it is.
       </span>
     </span>
-  );
-}
-
-function TimeAside({ at }: { at: string }) {
-  return (
-    <>
-      {" "}
-      (<Time at={new Date(at)} />)
-    </>
   );
 }

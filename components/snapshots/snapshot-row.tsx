@@ -5,6 +5,7 @@ import type { ReactNode } from "react";
 import type { Snapshot } from "@/server/protocol/snapshots.ts";
 import { snapshotAddress } from "../session/session-api.ts";
 import { buttonClasses } from "../ui/button.tsx";
+import { Moment } from "../ui/moment.tsx";
 import { Notice } from "../ui/notice.tsx";
 import { Spinner } from "../ui/spinner.tsx";
 import { Time } from "../ui/time.tsx";
@@ -21,12 +22,12 @@ interface SnapshotRowProps {
 }
 
 export function SnapshotRow({ sessionId, snapshot, awake, restore, wasOpen, onOpen }: SnapshotRowProps) {
-  const at = <Time at={new Date(snapshot.createdAt)} />;
+  const at = new Date(snapshot.createdAt);
   if (snapshot.state === "failed") return <FailedRow snapshot={snapshot} awake={awake} />;
   if (snapshot.state === "writing") {
     return (
       <li className="flex items-center gap-2 border-b border-line px-4 py-2.5 text-13 text-muted">
-        <Spinner className="size-3.5" /> {toSnapshotWords(snapshot)}
+        <Spinner className="size-3.5" /> Being taken
       </li>
     );
   }
@@ -43,9 +44,11 @@ export function SnapshotRow({ sessionId, snapshot, awake, restore, wasOpen, onOp
         <span className="min-w-0 flex-1">
           <span className="block font-medium">
             <span className="sr-only">Look into the snapshot of </span>
-            {at}
+            <Moment at={at} />
           </span>
-          <span className="block truncate text-muted">{toSnapshotWords(snapshot)}</span>
+          <span className="block truncate text-12 text-muted">
+            <Time at={at} /> · {toSnapshotWords(snapshot)}
+          </span>
         </span>
       </button>
       {restore}
@@ -69,11 +72,11 @@ function FailedRow({ snapshot, awake }: { snapshot: Snapshot; awake: boolean }) 
         tone="danger"
         title={
           <>
-            Not saved, <Time at={new Date(snapshot.createdAt)} />
+            Not saved on <Moment at={new Date(snapshot.createdAt)} />
           </>
         }
       >
-        <p>{toSnapshotWords(snapshot)}</p>
+        <p>{snapshot.cause}</p>
         {awake && <p className="pt-1">The sandbox stays awake until its files are safe.</p>}
       </Notice>
     </li>

@@ -9,6 +9,7 @@ import { FileViewer } from "../files/file-viewer.tsx";
 import { snapshotAddress, snapshotFileAddress } from "../session/session-api.ts";
 import { Button, buttonClasses } from "../ui/button.tsx";
 import { LoadingLines } from "../ui/loading-lines.tsx";
+import { Moment } from "../ui/moment.tsx";
 import { Time } from "../ui/time.tsx";
 import { LeftOut } from "./left-out.tsx";
 import { toFolders } from "./snapshot-folders.ts";
@@ -26,6 +27,7 @@ interface SnapshotViewProps {
 /** What is in a snapshot, read from the store: the sandbox may sleep. */
 export function SnapshotView({ sessionId, snapshot, restore, onBack }: SnapshotViewProps) {
   const { files, problem, retry } = useSnapshotFiles(sessionId, snapshot.id);
+  const at = new Date(snapshot.createdAt);
   const back = useRef<HTMLButtonElement>(null);
   // What was clicked is gone from the page; who uses a keyboard goes on from here.
   useEffect(() => back.current?.focus(), []);
@@ -38,9 +40,11 @@ export function SnapshotView({ sessionId, snapshot, restore, onBack }: SnapshotV
         </Button>
         <div className="min-w-0 flex-1 text-13">
           <h2 className="truncate font-medium">
-            Snapshot of <Time at={new Date(snapshot.createdAt)} />
+            Snapshot of <Moment at={at} />
           </h2>
-          <p className="truncate text-12 text-muted">{toSnapshotWords(snapshot)}</p>
+          <p className="truncate text-12 text-muted">
+            <Time at={at} /> · {toSnapshotWords(snapshot, files)}
+          </p>
         </div>
         {restore}
         <a

@@ -13,10 +13,12 @@ const snapshot: Snapshot = {
 };
 
 test("a snapshot is described in one line", () => {
-  expect(toSnapshotWords(snapshot)).toBe("2 KB · 1 entry");
-  expect(toSnapshotWords({ ...snapshot, restoreRequested: true })).toBe("2 KB · 1 entry · restored at the next wake");
-  expect(toSnapshotWords({ ...snapshot, state: "writing", bytes: null, contents: null })).toBe("Being taken");
-  expect(toSnapshotWords({ ...snapshot, state: "failed", cause: "Too much." })).toBe("Too much.");
+  expect(toSnapshotWords(snapshot)).toBe("2 KB");
+  expect(toSnapshotWords({ ...snapshot, restoreRequested: true })).toBe("2 KB · restored at the next wake");
+  const file = { path: "src/a", kind: "file" as const, size: 1, modifiedAt: snapshot.createdAt };
+  const files = { entries: [{ ...file, path: "src", kind: "directory" as const }, file], leftOut: [], leftOutCount: 0 };
+  expect(toSnapshotWords(snapshot, { ...files, truncated: false })).toBe("2 KB · 1 file");
+  expect(toSnapshotWords(snapshot, { ...files, truncated: true })).toBe("2 KB · more than 1 files");
 });
 
 const regenerable = (...paths: string[]) => paths.map((path) => ({ path, reason: "regenerable" as const }));

@@ -1,16 +1,20 @@
 import type { Snapshot, SnapshotFiles } from "@/server/protocol/snapshots.ts";
 import { fileSize } from "../session/transcript/wording.ts";
 
-/** What there is to know of a snapshot in one line. */
-export function toSnapshotWords({ state, bytes, contents, cause, restoreRequested }: Snapshot): string {
-  if (state === "writing") return "Being taken";
-  if (state === "failed") return cause ?? "It failed.";
+/** What there is to know of a snapshot in one line, with the number of its files once it was looked into. */
+export function toSnapshotWords({ bytes, restoreRequested }: Snapshot, files: SnapshotFiles | null = null): string {
   const parts = [
     bytes === null ? null : fileSize(bytes),
-    contents && count(contents.entries, "entry", "entries"),
+    files && countFiles(files),
     restoreRequested ? "restored at the next wake" : null,
   ];
   return parts.filter((part) => part !== null).join(" · ");
+}
+
+function countFiles({ entries, truncated }: SnapshotFiles): string {
+  const count = entries.filter(({ kind }) => kind === "file").length;
+  if (truncated) return `more than ${count} files`;
+  return `${count} ${count === 1 ? "file" : "files"}`;
 }
 
 type LeftOut = Pick<SnapshotFiles, "leftOut" | "leftOutCount">;
@@ -47,8 +51,4 @@ function named([first, second, ...others]: SnapshotFiles["leftOut"], unnamed: nu
   if (!second && more === 0) return `${first?.path} is`;
   if (second && more === 0) return `${first?.path} and ${second.path} are`;
   return `${first?.path} and ${more + (second ? 1 : 0)} more are`;
-}
-
-function count(amount: number, one: string, many: string): string {
-  return `${amount} ${amount === 1 ? one : many}`;
 }

@@ -8,8 +8,8 @@ import { takeSnapshot } from "../session/session-api.ts";
 import { Button } from "../ui/button.tsx";
 import { FailureNotice } from "../ui/form.tsx";
 import { LoadingLines } from "../ui/loading-lines.tsx";
+import { Moment } from "../ui/moment.tsx";
 import { Notice } from "../ui/notice.tsx";
-import { Time } from "../ui/time.tsx";
 import { useOutcome } from "../ui/use-outcome.ts";
 import { RestoreButton } from "./restore-button.tsx";
 import { SnapshotRow } from "./snapshot-row.tsx";
@@ -76,13 +76,19 @@ export function SnapshotsPanel({ sessionId, awake, recovery }: SnapshotsPanelPro
         <p className="text-13 text-muted">
           {newest ? (
             <>
-              Files are safe as of <Time at={new Date(newest.createdAt)} />
+              Files are safe as of <Moment at={new Date(newest.createdAt)} />
             </>
           ) : (
             "Copies of this session’s files"
           )}
         </p>
-        <Button size="small" pending={pending} disabled={!awake} onClick={take}>
+        <Button
+          size="small"
+          pending={pending}
+          disabled={!awake}
+          title={awake ? undefined : "Snapshots are taken while the sandbox is awake"}
+          onClick={take}
+        >
           Snapshot now
         </Button>
       </div>
