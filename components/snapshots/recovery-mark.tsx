@@ -47,7 +47,7 @@ export function RecoveryMark({ recovery, sandbox, onOpen }: RecoveryMarkProps) {
         <span className="max-w-96 truncate">
           {lead && <span className="max-sm:sr-only">{lead} </span>}
           {short}
-          {at && <Time at={new Date(at)} />}
+          {at && <Time at={new Date(at)} justNow="just now" />}
           {cause && <span className="max-md:sr-only"> · {cause}</span>}
         </span>
         <span className="sr-only">, see the snapshots</span>

@@ -47,7 +47,7 @@ export function SnapshotRow({ sessionId, snapshot, awake, restore, wasOpen, onOp
             <Moment at={at} />
           </span>
           <span className="block truncate text-12 text-muted">
-            <Time at={at} /> · {toSnapshotWords(snapshot)}
+            <Time at={at} justNow="just now" /> · {toSnapshotWords(snapshot)}
           </span>
         </span>
       </button>

@@ -43,7 +43,7 @@ export function SnapshotView({ sessionId, snapshot, restore, onBack }: SnapshotV
             Snapshot of <Moment at={at} />
           </h2>
           <p className="truncate text-12 text-muted">
-            <Time at={at} /> · {toSnapshotWords(snapshot, files)}
+            <Time at={at} justNow="just now" /> · {toSnapshotWords(snapshot, files)}
           </p>
         </div>
         {restore}
