@@ -16,6 +16,9 @@ const contentSecurityPolicy = [
   "frame-ancestors 'none'",
 ].join("; ");
 
+// What an agent wrote. The last value of a header wins, also over what the route itself answers.
+const filePolicy = "sandbox; default-src 'none'";
+
 const config: NextConfig = {
   poweredByHeader: false,
   reactStrictMode: true,
@@ -33,6 +36,10 @@ const config: NextConfig = {
         { key: "Permissions-Policy", value: "camera=(), microphone=(), geolocation=()" },
         { key: "Cross-Origin-Opener-Policy", value: "same-origin" },
       ],
+    },
+    {
+      source: "/api/v1/sessions/:path*/content",
+      headers: [{ key: "Content-Security-Policy", value: filePolicy }],
     },
   ],
 };

@@ -80,7 +80,14 @@ export async function wire(input: WiringInput): Promise<Wiring> {
 
   const secretBox = createSecretBox(deriveKey(masterKey, "stored-secrets"));
   const fileStore = await createFileStore(config.fileStore);
-  const archives = createArchives({ database, fileStore, logger });
+  const hub = createLogHub();
+  const log = createSessionLog({ database, hub });
+  const onSnapshotsChanged = (sessionId: string) =>
+    void log.touch(sessionId).catch((error: unknown) => {
+      logger.warn({ err: error, sessionId }, "Viewers were not told about a snapshot");
+    });
+  const storing = { database, fileStore, logger, onSnapshotsChanged };
+  const archives = createArchives(storing);
   const { gateway, backend, lifecycle } = await wireSandboxes({
     createSidecarClient,
     ...input,
@@ -89,11 +96,9 @@ export async function wire(input: WiringInput): Promise<Wiring> {
     secretBox,
     archives,
   });
-  const hub = createLogHub();
-  const log = createSessionLog({ database, hub });
   const { createAgentClient } = input;
   const turns = createTurns({ database, log, lifecycle, archives, logger, createAgentClient });
-  const snapshots = createSnapshots({ database, fileStore, logger, archives, lifecycle });
+  const snapshots = createSnapshots({ ...storing, archives, lifecycle });
   const files = createFiles({ database, lifecycle, hub });
   const sessions = createSessions({
     database,

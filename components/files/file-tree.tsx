@@ -4,10 +4,10 @@ import { ChevronRight, File, Folder as FolderIcon, Link2 } from "lucide-react";
 import type { FileEntry } from "@/server/protocol/sidecar.ts";
 import { fileSize } from "../session/transcript/wording.ts";
 import { classNames } from "../ui/class-names.ts";
-import type { Folder } from "./use-folders.ts";
+import type { Folders } from "./folders.ts";
 
 interface FileTreeProps {
-  folders: Record<string, Folder>;
+  folders: Folders;
   open: ReadonlySet<string>;
   selected: string | null;
   onToggle: (path: string) => void;
@@ -19,7 +19,7 @@ export function FileTree(props: FileTreeProps) {
 }
 
 function Level({ path, depth, ...tree }: FileTreeProps & { path: string; depth: number }) {
-  const folder = tree.folders[path];
+  const folder = Object.hasOwn(tree.folders, path) ? tree.folders[path] : undefined;
   const inset = { paddingLeft: `${depth * 14 + 8}px` };
   if (!folder) return depth > 0 ? <Remark inset={inset}>Reading …</Remark> : null;
   return (

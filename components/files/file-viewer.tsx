@@ -4,7 +4,7 @@ import { Download, X } from "lucide-react";
 import { useEffect, useState } from "react";
 import type { FileEntry } from "@/server/protocol/sidecar.ts";
 import { CodeView } from "../code/code-view.tsx";
-import { downloadAddress, readBytes } from "../session/session-api.ts";
+import { readBytes } from "../session/session-api.ts";
 import { fileSize } from "../session/transcript/wording.ts";
 import { Button, buttonClasses } from "../ui/button.tsx";
 import { LoadingLines } from "../ui/loading-lines.tsx";
@@ -12,16 +12,15 @@ import { asText, mostShownBytes, pictureType } from "./file-kind.ts";
 
 const mostPictureBytes = 10 * mostShownBytes;
 
-/** `entry` is replaced when the file changed: its time and size tell that it has to be read again. */
-export function FileViewer({
-  sessionId,
-  entry,
-  onClose,
-}: {
-  sessionId: string;
+interface FileViewerProps {
+  /** Replaced when the file changed: its time and size tell that it has to be read again. */
   entry: FileEntry;
+  /** Of its bytes. */
+  address: string;
   onClose: () => void;
-}) {
+}
+
+export function FileViewer({ entry, address, onClose }: FileViewerProps) {
   return (
     <section aria-label={entry.path} className="flex min-h-0 flex-1 flex-col">
       <header className="flex h-10 shrink-0 items-center gap-1 border-b border-line pr-1.5 pl-4">
@@ -29,14 +28,16 @@ export function FileViewer({
           {entry.path}
         </span>
         <span className="shrink-0 pr-1 font-mono text-12 text-muted tabular-nums">{fileSize(entry.size)}</span>
-        <a
-          href={downloadAddress(sessionId, entry.path)}
-          download={entry.name}
-          aria-label={`Download ${entry.name}`}
-          className={buttonClasses({ look: "quiet", size: "icon" })}
-        >
-          <Download aria-hidden="true" className="size-3.5" strokeWidth={1.75} />
-        </a>
+        {entry.kind === "file" && (
+          <a
+            href={`${address}&download=1`}
+            download={entry.name}
+            aria-label={`Download ${entry.name}`}
+            className={buttonClasses({ look: "quiet", size: "icon" })}
+          >
+            <Download aria-hidden="true" className="size-3.5" strokeWidth={1.75} />
+          </a>
+        )}
         <Button look="quiet" size="icon" aria-label="Close the file" onClick={onClose}>
           <X aria-hidden="true" className="size-3.5" strokeWidth={1.75} />
         </Button>
@@ -46,7 +47,7 @@ export function FileViewer({
         tabIndex={0}
         className="min-h-0 flex-1 overflow-auto bg-raised focus-visible:-outline-offset-2"
       >
-        <Content sessionId={sessionId} entry={entry} />
+        <Content entry={entry} address={address} />
       </div>
     </section>
   );
@@ -54,7 +55,7 @@ export function FileViewer({
 
 type Loaded = { text: string } | { picture: string } | { remark: string };
 
-function Content({ sessionId, entry }: { sessionId: string; entry: FileEntry }) {
+function Content({ entry, address }: Pick<FileViewerProps, "entry" | "address">) {
   const [loaded, setLoaded] = useState<Loaded | null>(null);
   const { path, size, modifiedAt } = entry;
   const tooLarge = size > (pictureType(path) ? mostPictureBytes : mostShownBytes);
@@ -64,7 +65,7 @@ function Content({ sessionId, entry }: { sessionId: string; entry: FileEntry }) 
     if (tooLarge) return;
     const stop = new AbortController();
     let picture: string | null = null;
-    readBytes(sessionId, path, stop.signal).then((outcome) => {
+    readBytes(address, stop.signal).then((outcome) => {
       if (stop.signal.aborted) return;
       const next: Loaded = outcome.ok ? show(path, outcome.bytes) : { remark: outcome.message };
       picture = "picture" in next ? next.picture : null;
@@ -74,7 +75,7 @@ function Content({ sessionId, entry }: { sessionId: string; entry: FileEntry }) 
       stop.abort();
       if (picture) URL.revokeObjectURL(picture);
     };
-  }, [sessionId, path, size, modifiedAt, tooLarge]);
+  }, [address, path, size, modifiedAt, tooLarge]);
 
   if (tooLarge) {
     return <Remark>{`${fileSize(size)} are too much to show here. Download the file to open it.`}</Remark>;

@@ -3,10 +3,12 @@
 import { useState } from "react";
 import type { SessionState } from "@/server/protocol/session-events.ts";
 import type { FileEntry } from "@/server/protocol/sidecar.ts";
+import { fileAddress } from "../session/session-api.ts";
 import { LoadingLines } from "../ui/loading-lines.tsx";
 import { Notice } from "../ui/notice.tsx";
 import { FileTree } from "./file-tree.tsx";
 import { FileViewer } from "./file-viewer.tsx";
+import type { Folders } from "./folders.ts";
 import { useFolders } from "./use-folders.ts";
 
 interface FilesPanelProps {
@@ -57,14 +59,21 @@ export function FilesPanel({ sessionId, pulse, sandbox }: FilesPanelProps) {
           onSelect={setSelected}
         />
       </div>
-      {shown && <FileViewer key={shown.path} sessionId={sessionId} entry={shown} onClose={() => setSelected(null)} />}
+      {shown && (
+        <FileViewer
+          key={shown.path}
+          entry={shown}
+          address={fileAddress(sessionId, shown.path)}
+          onClose={() => setSelected(null)}
+        />
+      )}
     </div>
   );
 }
 
 const keptWords = "They can be seen again once the sandbox is awake: it wakes when you send a message.";
 
-function findEntry(folders: ReturnType<typeof useFolders>["folders"], path: string): FileEntry | null {
+function findEntry(folders: Folders, path: string): FileEntry | null {
   const folder = folders[path.split("/").slice(0, -1).join("/")];
   return folder?.entries.find((entry) => entry.path === path) ?? null;
 }

@@ -1,20 +1,12 @@
 "use client";
 
 import { useCallback, useEffect, useRef, useState } from "react";
-import type { FileEntry } from "@/server/protocol/sidecar.ts";
 import { useFilesChanges } from "../session/event-connection.ts";
 import { listFiles } from "../session/session-api.ts";
 import { foldersTouched, fromSession } from "./file-kind.ts";
-
-export interface Folder {
-  entries: FileEntry[];
-  truncated: boolean;
-  problem: string | null;
-}
+import { type Folders, givenFolders, sorted, withoutEmptyGiven } from "./folders.ts";
 
 const settleMilliseconds = 200;
-/** Every session has these from the beginning; they are worth showing once something is in them. */
-const givenFolders = ["outputs", "attachments"];
 
 /**
  * The folders that are open, read when first opened and again when something in them changed: by the
@@ -22,7 +14,7 @@ const givenFolders = ["outputs", "attachments"];
  * that is not awake is asked for nothing.
  */
 export function useFolders(sessionId: string, { pulse, awake }: { pulse: number; awake: boolean }) {
-  const [folders, setFolders] = useState<Record<string, Folder>>({});
+  const [folders, setFolders] = useState<Folders>({});
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set(["outputs"]));
   const due = useRef(new Set<string>());
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
@@ -79,19 +71,4 @@ export function useFolders(sessionId: string, { pulse, awake }: { pulse: number;
   }
 
   return { folders: withoutEmptyGiven(folders), open, toggle };
-}
-
-function withoutEmptyGiven(folders: Record<string, Folder>): Record<string, Folder> {
-  const root = folders[""];
-  if (!root) return folders;
-  const isEmpty = (path: string) => !folders[path] || folders[path].entries.length === 0;
-  const entries = root.entries.filter(({ path }) => !(givenFolders.includes(path) && isEmpty(path)));
-  return { ...folders, "": { ...root, entries } };
-}
-
-function sorted(entries: FileEntry[]): FileEntry[] {
-  const rank = (entry: FileEntry) => (entry.kind === "directory" ? 0 : 1);
-  return entries
-    .filter((entry) => entry.name !== ".git")
-    .sort((one, other) => rank(one) - rank(other) || one.name.localeCompare(other.name));
 }

@@ -11,6 +11,7 @@ const session: SessionState = {
   queue: [],
   sandbox: { state: "running", cause: null },
   memory: { status: "intact", cause: null, at: null },
+  recovery: { savedAt: null, saving: false, problem: null, restoring: false },
 };
 const base = { version: 1, turnId: "t", open: false, under: null, at: "2026-01-01T00:00:00Z" };
 const phase = (number: number, name: string) =>

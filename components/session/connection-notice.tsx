@@ -1,6 +1,6 @@
 "use client";
 
-import { useEffect, useState } from "react";
+import { useLate } from "../ui/use-late.ts";
 import { useConnectionStatus } from "./event-connection.ts";
 import { Elapsed } from "./transcript/elapsed.tsx";
 
@@ -9,16 +9,9 @@ const patience = 1500;
 /** A short break is nobody's business; a longer one is said, with what it means. */
 export function ConnectionNotice() {
   const status = useConnectionStatus();
-  const [late, setLate] = useState(false);
-  const away = status.state !== "live";
+  const isLate = useLate(status.state !== "live", patience);
 
-  useEffect(() => {
-    if (!away) return setLate(false);
-    const timer = setTimeout(() => setLate(true), patience);
-    return () => clearTimeout(timer);
-  }, [away]);
-
-  if (!away || !late) return null;
+  if (!isLate) return null;
   return (
     <div
       role="status"

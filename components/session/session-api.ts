@@ -1,12 +1,14 @@
 import { z } from "zod";
 import { fileList } from "@/server/protocol/sidecar.ts";
-import { snapshotList, snapshotRestored, snapshotTaken } from "@/server/protocol/snapshots.ts";
+import { snapshotFiles, snapshotList, snapshotRestored, snapshotTaken } from "@/server/protocol/snapshots.ts";
 import type { Outcome } from "../ui/outcome.ts";
 
 /** The page's calls to the REST routes. None throws: what went wrong comes back in words. */
 const deadline = 30_000;
 /** A large workspace takes its time; the server goes on also when nobody waits any more. */
 const archiveDeadline = 10 * 60_000;
+/** A file of a snapshot is looked for from the beginning of its archive. */
+const readDeadline = 2 * 60_000;
 
 const turnAnswer = z.object({ turn: z.object({ id: z.string() }) });
 const problem = z.object({ error: z.object({ message: z.string(), reference: z.string().optional() }) });
@@ -79,21 +81,29 @@ export function restoreSnapshot(sessionId: string, snapshotId: string) {
   return call({ method: "POST", path, answer: snapshotRestored, limit: archiveDeadline });
 }
 
+export function listSnapshotFiles(sessionId: string, snapshotId: string, signal: AbortSignal) {
+  const path = `${at(sessionId)}/snapshots/${encodeURIComponent(snapshotId)}/files`;
+  return call({ method: "GET", path, answer: snapshotFiles, signal, limit: readDeadline });
+}
+
 export function snapshotAddress(sessionId: string, snapshotId: string): string {
   return `${at(sessionId)}/snapshots/${encodeURIComponent(snapshotId)}/content`;
 }
 
-function fileAddress(sessionId: string, path: string): string {
+/** Where a file's bytes are; with `&download=1` they come as a download. */
+export function fileAddress(sessionId: string, path: string): string {
   return `${at(sessionId)}/files/content?path=${encodeURIComponent(path)}`;
 }
 
-export function downloadAddress(sessionId: string, path: string): string {
-  return `${fileAddress(sessionId, path)}&download=1`;
+/** The same of a file in a snapshot. */
+export function snapshotFileAddress(sessionId: string, snapshotId: string, path: string): string {
+  const snapshot = `${at(sessionId)}/snapshots/${encodeURIComponent(snapshotId)}`;
+  return `${snapshot}/files/content?path=${encodeURIComponent(path)}`;
 }
 
-export async function readBytes(sessionId: string, path: string, signal: AbortSignal) {
+export async function readBytes(address: string, signal: AbortSignal) {
   return settle(async () => {
-    const response = await fetch(fileAddress(sessionId, path), { signal: within(signal), cache: "no-store" });
+    const response = await fetch(address, { signal: within(signal, readDeadline), cache: "no-store" });
     if (!response.ok) return refusal(response);
     return { ok: true, bytes: new Uint8Array(await response.arrayBuffer()) };
   });

@@ -2,7 +2,7 @@
 
 import { Ellipsis, FoldVertical, Redo2, Trash2, Undo2 } from "lucide-react";
 import { useRouter } from "next/navigation";
-import { type KeyboardEvent, useEffect, useRef, useState } from "react";
+import { type KeyboardEvent, type ReactNode, useEffect, useRef, useState } from "react";
 import { toast } from "sonner";
 import { buttonClasses } from "../ui/button.tsx";
 import { ConfirmButton } from "../ui/confirm-button.tsx";
@@ -11,7 +11,14 @@ import { deleteSession, renameSession, startOther } from "./session-api.ts";
 
 const longestTitle = 120;
 
-export function SessionHeader({ sessionId, title }: { sessionId: string; title: string }) {
+interface SessionHeaderProps {
+  sessionId: string;
+  title: string;
+  /** Between the title and what can be done. */
+  mark: ReactNode;
+}
+
+export function SessionHeader({ sessionId, title, mark }: SessionHeaderProps) {
   const router = useRouter();
   const known = useRef(title);
 
@@ -22,8 +29,9 @@ export function SessionHeader({ sessionId, title }: { sessionId: string; title: 
   }, [title, router]);
 
   return (
-    <header className="flex h-12 shrink-0 items-center gap-2 border-b border-line pr-2 pl-4 sm:pl-6">
+    <header className="flex h-12 shrink-0 items-center gap-1 border-b border-line pr-2 pl-4 sm:pl-6">
       <Title sessionId={sessionId} title={title} />
+      {mark}
       <TurnMenu sessionId={sessionId} />
       <ConfirmButton
         label="Delete this session"

@@ -2,9 +2,11 @@
 
 import "./session.css";
 import { type ReactNode, useMemo, useState } from "react";
+import type { RecoveryPoint } from "@/server/protocol/session-events.ts";
 import type { ViewerState } from "@/server/protocol/viewer-state.ts";
 import { ChangesPanel } from "../files/changes-panel.tsx";
 import { FilesPanel } from "../files/files-panel.tsx";
+import { RecoveryMark } from "../snapshots/recovery-mark.tsx";
 import { SnapshotsPanel } from "../snapshots/snapshots-panel.tsx";
 import { classNames } from "../ui/class-names.ts";
 import { BurrowLine } from "./burrow-line.tsx";
@@ -19,6 +21,7 @@ import { Column, Transcript } from "./transcript/transcript.tsx";
 
 const views = { talk: "Transcript", files: "Files", changes: "Changes", snapshots: "Snapshots" } as const;
 type View = keyof typeof views;
+const unknownRecovery: RecoveryPoint = { savedAt: null, saving: false, problem: null, restoring: false };
 const panels: View[] = ["files", "changes", "snapshots"];
 
 interface SessionViewProps {
@@ -37,13 +40,22 @@ export function SessionView({ sessionId, title, initial, remark }: SessionViewPr
   const pulse = useMemo(() => state.entries.filter(isDone).length, [state.entries]);
   const panel = view === "talk" ? "files" : view;
   const sandbox = state.session?.sandbox.state ?? "none";
+  const recovery = state.session?.recovery ?? unknownRecovery;
 
   return (
     <div
       data-asleep={isAsleep || undefined}
       className="session-page flex h-[calc(100dvh-3rem)] min-h-0 flex-none flex-col lg:h-dvh"
     >
-      <SessionHeader sessionId={sessionId} title={state.session?.title ?? title} />
+      <SessionHeader
+        sessionId={sessionId}
+        title={state.session?.title ?? title}
+        mark={
+          (state.entries.length > 0 || recovery.savedAt) && (
+            <RecoveryMark recovery={recovery} sandbox={sandbox} onOpen={() => setView("snapshots")} />
+          )
+        }
+      />
       <ConnectionNotice />
       <Switch className="xl:hidden" shown={["talk", ...panels]} current={view} onChange={setView} />
       <div className="flex min-h-0 flex-1">
@@ -60,7 +72,9 @@ export function SessionView({ sessionId, title, initial, remark }: SessionViewPr
           <Switch className="hidden xl:flex" shown={panels} current={panel} onChange={setView} />
           {panel === "files" && <FilesPanel sessionId={sessionId} pulse={pulse} sandbox={sandbox} />}
           {panel === "changes" && <ChangesPanel entries={state.entries} />}
-          {panel === "snapshots" && <SnapshotsPanel sessionId={sessionId} awake={sandbox === "running"} />}
+          {panel === "snapshots" && (
+            <SnapshotsPanel sessionId={sessionId} awake={sandbox === "running"} recovery={recovery} />
+          )}
         </aside>
       </div>
     </div>

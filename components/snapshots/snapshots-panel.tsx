@@ -1,15 +1,19 @@
 "use client";
 
+import { useState } from "react";
 import { toast } from "sonner";
-import type { SnapshotTaken } from "@/server/protocol/snapshots.ts";
+import type { RecoveryPoint } from "@/server/protocol/session-events.ts";
+import type { Snapshot, SnapshotTaken } from "@/server/protocol/snapshots.ts";
 import { takeSnapshot } from "../session/session-api.ts";
 import { Button } from "../ui/button.tsx";
 import { FailureNotice } from "../ui/form.tsx";
 import { LoadingLines } from "../ui/loading-lines.tsx";
+import { Moment } from "../ui/moment.tsx";
 import { Notice } from "../ui/notice.tsx";
-import { Time } from "../ui/time.tsx";
 import { useOutcome } from "../ui/use-outcome.ts";
+import { RestoreButton } from "./restore-button.tsx";
 import { SnapshotRow } from "./snapshot-row.tsx";
+import { SnapshotView } from "./snapshot-view.tsx";
 import { useSnapshots } from "./use-snapshots.ts";
 
 const words: Record<SnapshotTaken["outcome"], string> = {
@@ -18,10 +22,28 @@ const words: Record<SnapshotTaken["outcome"], string> = {
   empty: "There are no files to keep yet.",
 };
 
-export function SnapshotsPanel({ sessionId, awake }: { sessionId: string; awake: boolean }) {
-  const { snapshots, problem, load } = useSnapshots(sessionId);
+interface SnapshotsPanelProps {
+  sessionId: string;
+  awake: boolean;
+  recovery: RecoveryPoint;
+}
+
+export function SnapshotsPanel({ sessionId, awake, recovery }: SnapshotsPanelProps) {
+  const { snapshots, problem, load } = useSnapshots(sessionId, JSON.stringify(recovery));
   const { pending, failure, run } = useOutcome();
+  const [opened, setOpened] = useState<Snapshot | null>(null);
+  const [lastOpened, setLastOpened] = useState<string | null>(null);
   const newest = snapshots?.find(({ state }) => state === "verified");
+
+  const restore = (snapshot: Snapshot) => (
+    <RestoreButton
+      sessionId={sessionId}
+      snapshot={snapshot}
+      awake={awake}
+      recovery={recovery}
+      onRestored={() => void load()}
+    />
+  );
 
   function take() {
     run(
@@ -33,19 +55,40 @@ export function SnapshotsPanel({ sessionId, awake }: { sessionId: string; awake:
     );
   }
 
+  if (opened) {
+    const snapshot = snapshots?.find(({ id }) => id === opened.id) ?? opened;
+    return (
+      <SnapshotView
+        key={snapshot.id}
+        sessionId={sessionId}
+        snapshot={snapshot}
+        restore={restore(snapshot)}
+        onBack={() => {
+          setLastOpened(snapshot.id);
+          setOpened(null);
+        }}
+      />
+    );
+  }
   return (
     <div className="flex min-h-0 flex-1 flex-col overflow-y-auto">
       <div className="flex items-center justify-between gap-4 border-b border-line px-4 py-2.5">
         <p className="text-13 text-muted">
           {newest ? (
             <>
-              Files are safe as of <Time at={new Date(newest.createdAt)} />
+              Files are safe as of <Moment at={new Date(newest.createdAt)} />
             </>
           ) : (
             "Copies of this session’s files"
           )}
         </p>
-        <Button size="small" pending={pending} disabled={!awake} onClick={take}>
+        <Button
+          size="small"
+          pending={pending}
+          disabled={!awake}
+          title={awake ? undefined : "Snapshots are taken while the sandbox is awake"}
+          onClick={take}
+        >
           Snapshot now
         </Button>
       </div>
@@ -79,7 +122,9 @@ export function SnapshotsPanel({ sessionId, awake }: { sessionId: string; awake:
             sessionId={sessionId}
             snapshot={snapshot}
             awake={awake}
-            onRestored={() => void load()}
+            restore={restore(snapshot)}
+            wasOpen={lastOpened === snapshot.id}
+            onOpen={() => setOpened(snapshot)}
           />
         ))}
       </ul>

@@ -4,10 +4,11 @@ import { useCallback, useEffect, useState } from "react";
 import type { Snapshot } from "@/server/protocol/snapshots.ts";
 import { listSnapshots } from "../session/session-api.ts";
 
-const everyMilliseconds = 30_000;
-
-/** The session's snapshots while they are looked at; what was seen stays when a later look fails. */
-export function useSnapshots(sessionId: string) {
+/**
+ * The session's snapshots, read again whenever `pulse` changes; nothing is asked for in between. What was
+ * seen stays when a later look fails.
+ */
+export function useSnapshots(sessionId: string, pulse: string) {
   const [snapshots, setSnapshots] = useState<Snapshot[] | null>(null);
   const [problem, setProblem] = useState<string | null>(null);
 
@@ -21,15 +22,12 @@ export function useSnapshots(sessionId: string) {
     [sessionId],
   );
 
+  // biome-ignore lint/correctness/useExhaustiveDependencies: each pulse reads again
   useEffect(() => {
     const leaving = new AbortController();
     void load(leaving.signal);
-    const timer = setInterval(() => void load(leaving.signal), everyMilliseconds);
-    return () => {
-      clearInterval(timer);
-      leaving.abort();
-    };
-  }, [load]);
+    return () => leaving.abort();
+  }, [load, pulse]);
 
   return { snapshots, problem, load };
 }

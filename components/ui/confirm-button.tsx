@@ -7,7 +7,10 @@ import { classNames } from "./class-names.ts";
 import { backdropClasses, popupClasses } from "./dialog.tsx";
 import { FailureNotice } from "./form.tsx";
 import type { Outcome } from "./outcome.ts";
+import { useLate } from "./use-late.ts";
 import { useOutcome } from "./use-outcome.ts";
+
+const patience = 1000;
 
 /** A button whose deed needs a second, explicit yes. The dialog says what will happen and stays open if it fails. */
 export function ConfirmButton<Value>(
@@ -17,14 +20,22 @@ export function ConfirmButton<Value>(
     title: string;
     consequence: ReactNode;
     confirmLabel: string;
+    /** Ink where nothing is lost for good. */
+    confirmLook?: "danger" | "primary";
     confirm: () => Promise<Outcome<Value>>;
-    onDone?: () => void;
+    /** What is being done, said once it takes longer than a second. */
+    progress?: string;
+    /** What a failure means. */
+    failureTitle?: string;
+    onDone?: (value: { ok: true } & Value) => void;
     className?: string;
   },
 ) {
-  const { label, children, title, consequence, confirmLabel, confirm, onDone, className, ...look } = props;
+  const { label, children, title, consequence, confirmLabel, confirmLook = "danger", confirm, onDone, ...rest } = props;
+  const { progress, failureTitle, className, ...look } = rest;
   const [open, setOpen] = useState(false);
   const { pending, failure, run, forget } = useOutcome();
+  const isLate = useLate(pending, patience);
 
   function change(next: boolean) {
     if (pending) return;
@@ -47,16 +58,19 @@ export function ConfirmButton<Value>(
             <AlertDialog.Title className="text-20">{title}</AlertDialog.Title>
             <AlertDialog.Description className="text-13 text-muted">{consequence}</AlertDialog.Description>
           </div>
-          {failure && <FailureNotice failure={failure} />}
-          <div className="flex justify-end gap-2">
+          {failure && <FailureNotice failure={failure} title={failureTitle} />}
+          <div className="flex items-center justify-end gap-2">
+            <p role="status" className="min-w-0 flex-1 text-12 text-muted">
+              {isLate && progress}
+            </p>
             <AlertDialog.Close className={buttonClasses()}>Cancel</AlertDialog.Close>
             <Button
-              look="danger"
+              look={confirmLook}
               pending={pending}
               onClick={() =>
-                run(confirm, () => {
+                run(confirm, (value) => {
                   setOpen(false);
-                  onDone?.();
+                  onDone?.(value);
                 })
               }
             >

@@ -57,9 +57,9 @@ export function FormFailure() {
   return failure && <FailureNotice failure={failure} />;
 }
 
-export function FailureNotice({ failure }: { failure: Failure }) {
+export function FailureNotice({ failure, title }: { failure: Failure; title?: string | undefined }) {
   return (
-    <Notice tone="danger" announce>
+    <Notice tone="danger" announce title={title}>
       {failure.message}
       {failure.reference && <span className="block text-12">Reference {failure.reference}</span>}
     </Notice>

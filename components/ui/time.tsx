@@ -10,7 +10,8 @@ const day = 24 * hour;
  * How long ago; the exact moment, in the reader's zone, on hover. Only what is `ahead` may lie in the
  * future: anything else that seems to has been read by a clock that is late.
  */
-export function Time({ at, ahead = false, className }: { at: Date; ahead?: boolean; className?: string }) {
+export function Time(props: { at: Date; ahead?: boolean; justNow?: string; className?: string }) {
+  const { at, ahead = false, justNow = "now", className } = props;
   const [now, setNow] = useState<number | null>(null);
 
   useEffect(() => {
@@ -27,15 +28,16 @@ export function Time({ at, ahead = false, className }: { at: Date; ahead?: boole
       className={className}
       suppressHydrationWarning
     >
-      {inWords(at.getTime(), now ?? Date.now(), ahead)}
+      {inWords(at.getTime(), now ?? Date.now(), ahead) ?? justNow}
     </time>
   );
 }
 
-function inWords(moment: number, now: number, ahead: boolean): string {
+/** Null for this very minute. */
+function inWords(moment: number, now: number, ahead: boolean): string | null {
   const at = ahead ? moment : Math.min(moment, now);
   const distance = Math.abs(now - at);
-  if (distance < minute) return at > now ? "in a moment" : "now";
+  if (distance < minute) return at > now ? "in a moment" : null;
   if (distance > 14 * day) {
     return new Date(at).toLocaleDateString("en-GB", {
       day: "numeric",

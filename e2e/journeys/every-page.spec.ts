@@ -1,5 +1,4 @@
-import type { Page } from "@playwright/test";
-import { expectAccessible, takeScreens } from "../fixtures/looks.ts";
+import { expectAccessible, look, takeScreens } from "../fixtures/looks.ts";
 import { startModelServer } from "../fixtures/model-server.ts";
 import { createInvite } from "../fixtures/people.ts";
 import {
@@ -12,11 +11,6 @@ import {
   turnPatience,
 } from "../fixtures/session.ts";
 import { expect, test } from "../fixtures/test.ts";
-
-async function look(page: Page, name: string): Promise<void> {
-  await takeScreens(page, name);
-  await expectAccessible(page);
-}
 
 test("pages before signing in look right in both themes and sizes", async ({ openBrowser, adminPage }) => {
   const page = await openBrowser();

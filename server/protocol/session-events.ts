@@ -40,6 +40,18 @@ export interface SessionState {
   queue: QueuedTurn[];
   sandbox: { state: "none" | "provisioning" | "running" | "sleeping" | "failed" | "terminated"; cause: string | null };
   memory: { status: "intact" | "restored" | "replayed" | "partial" | "fresh"; cause: string | null; at: string | null };
+  recovery: RecoveryPoint;
+}
+
+/** How safe the session's files are outside of its sandbox. */
+export interface RecoveryPoint {
+  /** When the newest verified snapshot was begun: what was written later is in the sandbox alone. */
+  savedAt: string | null;
+  saving: boolean;
+  /** Why the newest attempt failed; null once a later one succeeded. */
+  problem: string | null;
+  /** A snapshot is being put back, or will be when the sandbox wakes. */
+  restoring: boolean;
 }
 
 export type Cursor = Record<string, number>;

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { leftOutReasons } from "./archive/archive-answers.ts";
 
 /** One snapshot of a session's workspace, as its person sees it. */
 export const snapshot = z.object({
@@ -30,3 +31,23 @@ export type SnapshotTaken = z.infer<typeof snapshotTaken>;
 /** `POST /api/v1/sessions/{id}/snapshots/{id}/restore`. */
 export const snapshotRestored = z.object({ outcome: z.enum(["restored", "at-next-wake"]) });
 export type SnapshotRestored = z.infer<typeof snapshotRestored>;
+
+export const snapshotEntry = z.object({
+  /** From the session's directory. */
+  path: z.string(),
+  kind: z.enum(["file", "directory", "link"]),
+  size: z.number(),
+  modifiedAt: z.string(),
+});
+export type SnapshotEntry = z.infer<typeof snapshotEntry>;
+
+/** `GET /api/v1/sessions/{id}/snapshots/{id}/files`; what a repository keeps for itself (`.git`) is not named. */
+export const snapshotFiles = z.object({
+  entries: z.array(snapshotEntry),
+  /** There are more entries than are named. */
+  truncated: z.boolean(),
+  /** What was in the workspace and is not in the snapshot, and why; at most 1,000. The count is whole. */
+  leftOut: z.array(z.object({ path: z.string(), reason: z.enum(leftOutReasons) })),
+  leftOutCount: z.number(),
+});
+export type SnapshotFiles = z.infer<typeof snapshotFiles>;

@@ -87,12 +87,19 @@ export async function readState(database: Database, actor: Actor, sessionId: str
   const [row] = await database.transaction(actor, (tx) =>
     tx.execute<StateRow>(sql`
       select s.id, s.title, s.memory_status, s.memory_cause, s.memory_at, b.observed_state, b.state_cause,
+        k.saved_at, k.restoring, n.cause as save_problem,
+        n.state = 'writing' and n.lease_epoch = b.lease_epoch and b.observed_state = 'running' as saving,
         r.id as running_id, r.stop_requested_at is not null as stopping,
         coalesce((select jsonb_agg(jsonb_build_object('id', q.id, 'kind', q.kind,
           'sendNow', q.send_now_at is not null, 'prompt', q.prompt, 'queuedAt', q.queued_at)
           order by q.send_now_at, q.position) from turns q where q.session_id = s.id and q.state = 'queued'), '[]') as queue
       from sessions s left join sandboxes b on b.id = s.sandbox_id
         left join turns r on r.session_id = s.id and r.state = 'running'
+        left join lateral (select max(a.created_at) filter (where a.state = 'verified') as saved_at,
+          bool_or(a.restore_requested_at is not null) as restoring
+          from archives a where a.session_id = s.id and a.kind = 'workspace') k on true
+        left join lateral (select a.state, a.cause, a.lease_epoch from archives a
+          where a.session_id = s.id and a.kind = 'workspace' order by a.created_at desc, a.id desc limit 1) n on true
       where s.id = ${sessionId}`),
   );
   if (!row) return null;
@@ -107,9 +114,20 @@ export async function readState(database: Database, actor: Actor, sessionId: str
     memory: {
       status: row.memory_status,
       cause: row.memory_cause,
-      at: row.memory_at === null ? null : new Date(row.memory_at).toISOString(),
+      at: moment(row.memory_at),
+    },
+    recovery: {
+      savedAt: moment(row.saved_at),
+      // One that a dead server left behind is no longer being written.
+      saving: row.saving ?? false,
+      problem: row.save_problem,
+      restoring: row.restoring ?? false,
     },
   };
+}
+
+function moment(value: Date | string | null): string | null {
+  return value === null ? null : new Date(value).toISOString();
 }
 
 interface StateRow extends Record<string, unknown> {
@@ -123,4 +141,8 @@ interface StateRow extends Record<string, unknown> {
   memory_status: SessionState["memory"]["status"];
   memory_cause: string | null;
   memory_at: Date | string | null;
+  saved_at: Date | string | null;
+  saving: boolean | null;
+  save_problem: string | null;
+  restoring: boolean | null;
 }

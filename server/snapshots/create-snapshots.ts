@@ -11,6 +11,7 @@ import { type ArchiveRow, readSnapshots, setRestoreRequest } from "./archive-row
 import type { TakesArchives } from "./create-archives.ts";
 import type { Snapshots } from "./index.ts";
 import { listEntries } from "./list-entries.ts";
+import { openEntry } from "./open-entry.ts";
 import { restoreWorkspace } from "./open-workspace.ts";
 import { requireStoreKey } from "./store-keys.ts";
 
@@ -39,7 +40,7 @@ export function createSnapshots({ archives, lifecycle, ...context }: SnapshotsOp
   async function requireSnapshot(actor: Actor, input: { sessionId: string; snapshotId: string }): Promise<ArchiveRow> {
     const rows = await readSnapshots(database, actor, input.sessionId);
     const row = rows.find(({ id }) => id === input.snapshotId);
-    if (!row) throw new AppError("not-found", "There is no such snapshot.");
+    if (!row) throw new AppError("not-found", "There is no such snapshot. Old ones go when newer ones are taken.");
     if (row.state !== "verified") throw new AppError("conflict", "This snapshot is not complete.");
     return row;
   }
@@ -78,6 +79,7 @@ export function createSnapshots({ archives, lifecycle, ...context }: SnapshotsOp
     },
     read,
     listFiles: async (actor, input) => listEntries((await read(actor, input)).body),
+    readFile: (actor, { path, ...input }) => openEntry(async () => (await read(actor, input)).body, path),
     async restore(actor, { signal, ...input }) {
       const { sessionId } = input;
       const { sandbox } = await requireSession(actor, sessionId);
@@ -85,6 +87,7 @@ export function createSnapshots({ archives, lifecycle, ...context }: SnapshotsOp
       await requireIdle(actor, sessionId);
       // Until it is done: a restore that is cut off is made up for when the workspace is opened next.
       await setRestoreRequest(database, actor, { sessionId, archiveId: row.id });
+      context.onSnapshotsChanged?.(sessionId);
       if (!sandbox) return { outcome: "at-next-wake" };
       await archives.take(sandbox, { subject: { kind: "workspace", sessionId }, signal }).catch((error: unknown) => {
         signal.throwIfAborted();

@@ -1,6 +1,6 @@
 import type { Readable } from "node:stream";
 import type { Actor } from "../auth/index.ts";
-import type { Snapshot, SnapshotRestored, SnapshotTaken } from "../protocol/snapshots.ts";
+import type { Snapshot, SnapshotFiles, SnapshotRestored, SnapshotTaken } from "../protocol/snapshots.ts";
 import type { SidecarClient } from "../sandboxes/sidecar-client.ts";
 import type { OwnedSandbox } from "./archive-context.ts";
 
@@ -43,11 +43,10 @@ export interface Archives {
   sweep(signal: AbortSignal): Promise<void>;
 }
 
-export interface SnapshotEntry {
-  path: string;
-  kind: "file" | "directory" | "link";
+export interface SnapshotFile {
   size: number;
-  modifiedAt: string;
+  modifiedAt: Date;
+  body: Readable;
 }
 
 /** The snapshots of a session's workspace, for its person. `not-found` for what is unknown or another person's. */
@@ -61,11 +60,16 @@ export interface Snapshots {
     actor: Actor,
     input: { sessionId: string; snapshotId: string; signal: AbortSignal },
   ): Promise<{ body: Readable; bytes: number; createdAt: Date }>;
-  /** What is in it, at most 2,000 entries. */
+  /** What is in it, at most 10,000 entries, and what is not. */
   listFiles(
     actor: Actor,
     input: { sessionId: string; snapshotId: string; signal: AbortSignal },
-  ): Promise<{ entries: SnapshotEntry[]; truncated: boolean }>;
+  ): Promise<SnapshotFiles>;
+  /** One file of it, by its path as listed. The caller reads or destroys the body. */
+  readFile(
+    actor: Actor,
+    input: { sessionId: string; snapshotId: string; path: string; signal: AbortSignal },
+  ): Promise<SnapshotFile>;
   /**
    * Puts the workspace back to it: now, after a snapshot of what is there, or when the sandbox wakes next.
    * `conflict` while a turn runs.

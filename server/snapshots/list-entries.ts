@@ -1,15 +1,11 @@
-import { pipeline, Readable } from "node:stream";
-import { createGunzip } from "node:zlib";
-import { AppError } from "../errors.ts";
-import { archiveRoots } from "../protocol/archive/archive-answers.ts";
-import { ArchiveRefusal } from "../protocol/archive/archive-refusal.ts";
-import { shownName } from "../protocol/archive/raw-name.ts";
-import { readTar } from "../protocol/archive/read-tar.ts";
-import type { SnapshotEntry } from "./index.ts";
+import { buffer } from "node:stream/consumers";
+import { archiveManifest, manifestName } from "../protocol/archive/archive-answers.ts";
+import type { FoundEntry } from "../protocol/archive/read-tar.ts";
+import type { SnapshotEntry, SnapshotFiles } from "../protocol/snapshots.ts";
+import { pathOf, readEntries } from "./read-entries.ts";
 
-const mostListed = 2_000;
-const limits = { mostBytes: 8 * 1024 ** 3, mostEntries: 1_000_000 };
-const inside = `${archiveRoots.workspace}/`;
+const mostListed = 10_000;
+const mostManifestBytes = 16 * 1024 ** 2;
 const kinds: Record<string, SnapshotEntry["kind"]> = {
   file: "file",
   "hard-link": "file",
@@ -17,27 +13,43 @@ const kinds: Record<string, SnapshotEntry["kind"]> = {
   link: "link",
 };
 
-/** What a person would find in a workspace snapshot; the repository's own files are left out. */
-export async function listEntries(
-  archive: AsyncIterable<Uint8Array>,
-): Promise<{ entries: SnapshotEntry[]; truncated: boolean }> {
-  const gunzip = createGunzip();
-  // Errors reach the reader below; leaving early destroys all of it.
-  pipeline(Readable.from(archive), gunzip, () => {});
+/** What a person would find in a workspace snapshot, and what they would miss. Reads all of it: the manifest is last. */
+export async function listEntries(archive: AsyncIterable<Uint8Array>): Promise<SnapshotFiles> {
   const entries: SnapshotEntry[] = [];
-  try {
-    for await (const { name, kind, size, modifiedAt } of readTar(gunzip, limits)) {
-      const known = kinds[kind];
-      if (!known || !name.startsWith(inside) || /^workspace\/\.git(\/|$)/.test(name)) continue;
-      if (entries.length === mostListed) return { entries, truncated: true };
-      const path = shownName(name.slice(inside.length));
-      entries.push({ path, kind: known, size, modifiedAt: new Date(modifiedAt * 1000).toISOString() });
-    }
-  } catch (error) {
-    if (!(error instanceof ArchiveRefusal)) throw error;
-    throw new AppError("upstream", "The snapshot in the file store cannot be read.", { cause: error });
-  } finally {
-    gunzip.destroy();
+  const sizes = new Map<string, number>();
+  let truncated = false;
+  let missing = { leftOut: [] as SnapshotFiles["leftOut"], leftOutCount: 0 };
+  for await (const entry of readEntries(archive)) {
+    if (entry.name === manifestName) missing = await readLeftOut(entry);
+    const path = pathOf(entry.name);
+    const kind = kinds[entry.kind];
+    if (path === null || !kind) continue;
+    truncated = entries.length === mostListed;
+    if (truncated) continue;
+    // A second name of a file that came before.
+    const size = entry.kind === "hard-link" ? (sizes.get(entry.target) ?? 0) : entry.size;
+    sizes.set(entry.name, size);
+    entries.push({ path, kind, size, modifiedAt: new Date(entry.modifiedAt * 1000).toISOString() });
   }
-  return { entries, truncated: false };
+  return { entries, truncated, ...missing };
+}
+
+/** The product's own links are no loss to anybody. A manifest that cannot be read says nothing. */
+async function readLeftOut(entry: FoundEntry): Promise<Pick<SnapshotFiles, "leftOut" | "leftOutCount">> {
+  const text = entry.size > mostManifestBytes ? "" : (await buffer(entry.body)).toString("utf8");
+  const manifest = archiveManifest.safeParse(parseJson(text)).data;
+  if (!manifest) return { leftOut: [], leftOutCount: 0 };
+  const leftOut = manifest.leftOut.filter(({ reason }) => reason !== "managed-link");
+  return {
+    leftOut: leftOut.map(({ path, reason }) => ({ path, reason })),
+    leftOutCount: manifest.leftOutCount - (manifest.leftOut.length - leftOut.length),
+  };
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
 }

@@ -34,6 +34,7 @@ export async function restoreWorkspace(
   const body = await openStoredArchive(context, row, signal);
   await createSidecarArchives(sandbox.sidecar).restoreWorkspace({ sessionId, body, signal });
   await setRestoreRequest(context.database, sandbox.actor, { sessionId, archiveId: null });
+  context.onSnapshotsChanged?.(sessionId);
 }
 
 /** Not there, or a stand-in that nobody made here. */

@@ -1,9 +1,11 @@
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { buffer } from "node:stream/consumers";
+import { setTimeout } from "node:timers/promises";
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { archives, sessions } from "../../db/schema/index.ts";
+import type { RecoveryPoint } from "../protocol/session-events.ts";
 import { createSandboxPlaces } from "../sandboxes/backends/local/sandbox-places.ts";
 import { createTestServer, ended, type TestServer, textOf } from "../turns/test-turns.ts";
 
@@ -34,6 +36,23 @@ const inWorkspace = (name: string) => workspaceOf("sessions", sessionId, name);
 async function verifiedKinds(): Promise<string[]> {
   const rows = await server.database.transaction(server.viewer, (tx) => tx.select().from(archives));
   return rows.filter(({ state }) => state === "verified").map(({ kind }) => kind);
+}
+
+async function recovery() {
+  return (await server.services.log.state(server.viewer, sessionId))?.recovery;
+}
+
+/** All that a viewer is told from now on. */
+function followRecovery(): RecoveryPoint[] {
+  const points: RecoveryPoint[] = [];
+  const follow = async () => {
+    const viewer = { actor: server.viewer, sessionId, after: 0, signal: signal() };
+    for await (const event of server.services.log.follow(viewer)) {
+      if (event.event === "session") points.push(event.data.recovery);
+    }
+  };
+  void follow().catch(() => {});
+  return points;
 }
 
 test("a running sandbox is archived, and an agent whose disk was lost remembers", patience, async () => {
@@ -68,6 +87,8 @@ test("a person takes, lists, looks into, downloads and restores snapshots", pati
   expect(truncated).toBe(false);
   expect(entries).toContainEqual(expect.objectContaining({ path: "story.txt", kind: "file", size: 15 }));
   expect(entries.some(({ path }) => path.startsWith(".git/"))).toBe(false);
+  const file = await snapshots.readFile(server.viewer, { ...chosen, path: "story.txt" });
+  expect((await buffer(file.body)).toString()).toBe("the first words");
 
   await writeFile(story, "other words");
   expect(await snapshots.restore(server.viewer, chosen)).toEqual({ outcome: "restored" });
@@ -83,11 +104,43 @@ test("a person takes, lists, looks into, downloads and restores snapshots", pati
   await expect(asleep.take(server.viewer, chosen)).rejects.toMatchObject({ kind: "unavailable" });
   const { body, bytes } = await asleep.read(server.viewer, chosen);
   expect((await buffer(body)).length).toBe(bytes);
+  const sameFile = await asleep.readFile(server.viewer, { ...chosen, path: "story.txt" });
+  expect((await buffer(sameFile.body)).toString()).toBe("the first words");
+  const theirs = asleep.readFile(stranger, { ...chosen, path: "story.txt" });
+  await expect(theirs).rejects.toMatchObject({ kind: "not-found" });
   expect(await asleep.restore(server.viewer, chosen)).toEqual({ outcome: "at-next-wake" });
+  expect(await recovery()).toMatchObject({ restoring: true });
   await server.prompt(sessionId, "my name is Bo");
   await server.follow(sessionId, ended(3));
   expect(await readFile(story, "utf8")).toBe("the first words");
   expect((await asleep.list(server.viewer, sessionId)).some(({ restoreRequested }) => restoreRequested)).toBe(false);
+  expect(await recovery()).toMatchObject({ restoring: false });
+});
+
+test("viewers see when files were saved, and why they were not until nothing is unsaved", patience, async () => {
+  const { snapshots } = server.services;
+  const points = followRecovery();
+  await writeFile(await inWorkspace("news.txt"), "news");
+  // What was written this very moment never counts as unchanged.
+  await setTimeout(50);
+  const { snapshotId } = await snapshots.take(server.viewer, { sessionId, signal: signal() });
+  const newest = (await snapshots.list(server.viewer, sessionId)).find(({ id }) => id === snapshotId);
+  const saved = { savedAt: newest?.createdAt, saving: false, problem: null, restoring: false };
+  await expect.poll(() => points.at(-1)).toEqual(saved);
+  expect(points).toContainEqual(expect.objectContaining({ saving: true }));
+
+  await server.database.transaction(server.viewer, async (tx) => {
+    const [row] = await tx
+      .select()
+      .from(archives)
+      .where(eq(archives.id, snapshotId ?? ""));
+    if (!row) throw new Error("There is no snapshot.");
+    const failed = { id: crypto.randomUUID(), storeKey: `${row.storeKey}.failed`, createdAt: new Date() };
+    await tx.insert(archives).values({ ...row, ...failed, state: "failed", cause: "The workspace has too much." });
+  });
+  expect(await recovery()).toEqual({ ...saved, problem: "The workspace has too much." });
+  expect(await snapshots.take(server.viewer, { sessionId, signal: signal() })).toMatchObject({ outcome: "unchanged" });
+  await expect.poll(() => points.at(-1)).toEqual(saved);
 });
 
 test("a session's snapshots go with it", patience, async () => {

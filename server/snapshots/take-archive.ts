@@ -3,7 +3,7 @@ import { AppError, isAppError } from "../errors.ts";
 import type { StoredObject } from "../file-store/index.ts";
 import { type ArchiveContext, type OwnedSandbox, type Subject, settleMilliseconds } from "./archive-context.ts";
 import { commitArchive, failArchive, type Generations, insertArchive, readGenerations } from "./archive-rows.ts";
-import { pruneArchives, publishHistory } from "./prune-archives.ts";
+import { pruneArchives, publishHistory, removeArchive } from "./prune-archives.ts";
 import { type ArchiveMade, type CreateArchive, createSidecarArchives } from "./sidecar-archives.ts";
 import { generationKey } from "./store-keys.ts";
 
@@ -30,14 +30,17 @@ export async function takeArchive(
   const making: Making = { id, subject, generations, begun: false };
   try {
     const made = await create(context, sandbox, { making, unless: newest?.fingerprint ?? null, signal });
-    if (made.outcome !== "made") return { outcome: made.outcome, archiveId: newest?.id ?? null };
+    if (made.outcome !== "made") {
+      await forgetFailures(context, sandbox, making);
+      return { outcome: made.outcome, archiveId: newest?.id ?? null };
+    }
     await commit(context, sandbox, { making, made, signal });
   } catch (error) {
     await settleFailure(context, sandbox, { making, error });
     throw error;
   }
   if (subject.kind === "history") await publishHistory(context, sandbox, signal);
-  await pruneArchives(context, sandbox, { subject, signal });
+  await pruneArchives(context, sandbox, { subject, signal }).finally(() => tell(context, subject));
   return { outcome: "verified", archiveId: id };
 }
 
@@ -49,11 +52,16 @@ interface Making {
   begun: boolean;
 }
 
+function tell(context: ArchiveContext, { sessionId }: Subject): void {
+  if (sessionId) context.onSnapshotsChanged?.(sessionId);
+}
+
 function create(
-  { database, fileStore }: ArchiveContext,
+  context: ArchiveContext,
   sandbox: OwnedSandbox,
   { making, unless, signal }: { making: Making; unless: string | null; signal: AbortSignal },
 ): Promise<ArchiveMade<StoredObject>> {
+  const { database, fileStore } = context;
   const { id, subject, generations } = making;
   const key = generationKey(sandbox, subject, id);
   const sidecar = createSidecarArchives(sandbox.sidecar);
@@ -64,6 +72,7 @@ function create(
       const { historyEpoch } = generations;
       await insertArchive(database, sandbox, { ...subject, id, storeKey: key, historyEpoch });
       making.begun = true;
+      tell(context, subject);
       return fileStore.write(key, body, signal);
     },
   };
@@ -85,11 +94,20 @@ async function commit(
   throw new AppError("conflict", "The sandbox was taken over or reset while it was archived.");
 }
 
+/** Nothing is unsaved, so what failed before is no longer worth saying. */
+async function forgetFailures(context: ArchiveContext, { actor }: OwnedSandbox, { subject, generations }: Making) {
+  const failed = generations.newestFirst.filter(({ state }) => state === "failed");
+  const signal = AbortSignal.timeout(settleMilliseconds);
+  for (const row of failed) await removeArchive(context, row, { actor, signal });
+  if (failed.length > 0) tell(context, subject);
+}
+
 async function settleFailure(
-  { database, fileStore, logger }: ArchiveContext,
+  context: ArchiveContext,
   sandbox: OwnedSandbox,
   { making, error }: { making: Making; error: unknown },
 ): Promise<void> {
+  const { database, fileStore, logger } = context;
   const { id, subject, generations } = making;
   const storeKey = generationKey(sandbox, subject, id);
   const cause = isAppError(error) ? error.message : "The archive was not made for a reason that is in the log.";
@@ -102,12 +120,14 @@ async function settleFailure(
       // Refused before there was anything to write: said all the same, since it stays so until somebody acts.
       const { historyEpoch } = generations;
       await insertArchive(database, sandbox, { ...subject, id, storeKey, historyEpoch, state: "failed", cause });
-      await pruneArchives({ database, fileStore, logger }, sandbox, {
+      await pruneArchives(context, sandbox, {
         subject,
         signal: AbortSignal.timeout(settleMilliseconds),
       });
     }
   } catch (failure) {
     logger.error({ err: failure, archiveId: id }, "An archive that failed was not settled");
+  } finally {
+    tell(context, subject);
   }
 }
