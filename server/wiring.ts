@@ -13,6 +13,7 @@ import { createFileStore } from "./file-store/index.ts";
 import { createFiles } from "./files/create-files.ts";
 import type { Logger } from "./lib/logger.ts";
 import { createLoop, type Loop } from "./lib/loop.ts";
+import { createOutbound } from "./lib/outbound.ts";
 import { createSecretBox } from "./lib/secret-box.ts";
 import { announceModels } from "./models/announce-models.ts";
 import { createModels } from "./models/create-models.ts";
@@ -89,6 +90,7 @@ export async function wire(input: WiringInput): Promise<Wiring> {
     secretBox,
     archives,
   });
+  const outbound = createOutbound(config.proxy);
   const hub = createLogHub();
   const log = createSessionLog({ database, hub });
   const { createAgentClient } = input;
@@ -108,7 +110,9 @@ export async function wire(input: WiringInput): Promise<Wiring> {
     signInSecret: deriveKey(masterKey, "sign-in").toString("base64url"),
     accounts,
     admission: createAdmission({ database, limits }),
-    models: announceModels(createModels({ database, secretBox }), (tenantId) => lifecycle.applyModels(tenantId)),
+    models: announceModels(createModels({ database, secretBox, outbound }), (tenantId) =>
+      lifecycle.applyModels(tenantId),
+    ),
     sandboxes: createSandboxes({ database }),
     sessions,
     log,
@@ -181,7 +185,7 @@ export async function wire(input: WiringInput): Promise<Wiring> {
     abandonSandboxes: () => lifecycle.close({ terminate: false }),
     async close() {
       files.close();
-      await Promise.all([gateway.close(), log.close()]);
+      await Promise.all([gateway.close(), log.close(), outbound.destroy()]);
       await backend.close();
       await fileStore.close();
       await database.close();
