@@ -59,6 +59,7 @@ function create(
   const sidecar = createSidecarArchives(sandbox.sidecar);
   const input: CreateArchive<StoredObject> = {
     unless,
+    archiveId: id,
     signal,
     async sink(body) {
       const { historyEpoch } = generations;
