@@ -81,7 +81,10 @@ export async function wire(input: WiringInput): Promise<Wiring> {
 
   const secretBox = createSecretBox(deriveKey(masterKey, "stored-secrets"));
   const fileStore = await createFileStore(config.fileStore);
-  const archives = createArchives({ database, fileStore, logger });
+  const outbound = createOutbound(config.proxy);
+  const hub = createLogHub();
+  const log = createSessionLog({ database, hub });
+  const archives = createArchives({ database, fileStore, logger, touch: (sessionId) => log.touch(sessionId) });
   const { gateway, backend, lifecycle } = await wireSandboxes({
     createSidecarClient,
     ...input,
@@ -90,9 +93,6 @@ export async function wire(input: WiringInput): Promise<Wiring> {
     secretBox,
     archives,
   });
-  const outbound = createOutbound(config.proxy);
-  const hub = createLogHub();
-  const log = createSessionLog({ database, hub });
   const { createAgentClient } = input;
   const turns = createTurns({ database, log, lifecycle, archives, logger, createAgentClient });
   const snapshots = createSnapshots({ database, fileStore, logger, archives, lifecycle });

@@ -8,6 +8,8 @@ export interface ArchiveContext {
   database: Database;
   fileStore: FileStore;
   logger: Pick<Logger, "info" | "warn" | "error">;
+  /** Tells viewers of a session that its state changed. */
+  touch?(sessionId: string): Promise<void>;
 }
 
 /** A sandbox that runs under our lease, and whose it is. */

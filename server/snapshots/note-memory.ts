@@ -1,0 +1,25 @@
+import { and, eq, isNotNull, sql } from "drizzle-orm";
+import { sessions } from "../../db/schema/index.ts";
+import type { Actor } from "../auth/index.ts";
+import type { ArchiveContext } from "./archive-context.ts";
+
+/**
+ * All sessions of a sandbox share its memory. What became of it shows at once; the log has its note with the
+ * session's next turn, which looks at what the agent still knows and gives back the rest.
+ */
+export async function noteMemory(
+  { database, touch, logger }: ArchiveContext,
+  { actor, sandboxId }: { actor: Actor; sandboxId: string },
+  { status, cause }: { status: "restored" | "fresh"; cause: string },
+): Promise<void> {
+  const told = await database.transaction(actor, (tx) =>
+    tx
+      .update(sessions)
+      .set({ memoryStatus: status, memoryCause: cause, memoryDoubt: cause, memoryAt: sql`now()` })
+      .where(and(eq(sessions.sandboxId, sandboxId), isNotNull(sessions.agentSessionId)))
+      .returning({ id: sessions.id }),
+  );
+  const outcomes = await Promise.allSettled(told.map(({ id }) => touch?.(id)));
+  const failure = outcomes.find((outcome) => outcome.status === "rejected");
+  if (failure) logger.warn({ err: failure.reason, sandboxId }, "Viewers were not told about the agent's memory");
+}
