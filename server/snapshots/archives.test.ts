@@ -1,4 +1,4 @@
-import { appendFile, mkdtemp, readFile, rm, truncate, writeFile } from "node:fs/promises";
+import { appendFile, mkdtemp, readdir, readFile, rm, truncate, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { buffer } from "node:stream/consumers";
@@ -114,26 +114,54 @@ describe("taking archives", () => {
     expect(await keysWith("opencode-history.tar.gz")).toHaveLength(1);
   });
 
-  it("commits nothing once the history was reset meanwhile, and leaves no object", async () => {
-    await writeFile(await inSandbox("opencode-data", "opencode", "change.txt"), "before the reset");
-    const resetting = archivesOn({
+  const raise = (epoch: "historyEpoch" | "leaseEpoch") =>
+    test.database.transaction(test.actor, (tx) =>
+      tx
+        .update(sandboxes)
+        .set({ [epoch]: sql`${sandboxes[epoch]} + 1` })
+        .where(eq(sandboxes.id, sandbox.sandboxId)),
+    );
+
+  it.each([
+    ["the history was reset", "historyEpoch", "while it is verified"],
+    ["the history was reset", "historyEpoch", "while it is written"],
+    ["another server has taken over", "leaseEpoch", "while it is verified"],
+    ["another server has taken over", "leaseEpoch", "while it is written"],
+  ] as const)("commits nothing once %s (%s, %s), and leaves no object (12)", async (_what, epoch, when) => {
+    await writeFile(await inSandbox("opencode-data", "opencode", "change.txt"), `before: ${epoch}, ${when}`);
+    const step = when === "while it is verified" ? "verify" : "write";
+    const interrupted = archivesOn({
       ...store,
-      async verify(...input) {
-        await test.database.transaction(test.actor, (tx) =>
-          tx
-            .update(sandboxes)
-            .set({ historyEpoch: sql`${sandboxes.historyEpoch} + 1` })
-            .where(eq(sandboxes.id, sandbox.sandboxId)),
-        );
-        return store.verify(...input);
+      [step]: async (...input: never[]) => {
+        await raise(epoch);
+        return (store[step] as (...all: never[]) => unknown)(...input);
       },
     });
     const before = await keysWith("/history/");
-    await expect(resetting.take(sandbox, { subject: history, signal: signal() })).rejects.toMatchObject({
+    const fixed = await keysWith("opencode-history.tar.gz");
+    await expect(interrupted.take(sandbox, { subject: history, signal: signal() })).rejects.toMatchObject({
       kind: "conflict",
     });
     expect((await rowsOf("history"))[0]).toMatchObject({ state: "failed", cause: expect.stringContaining("reset") });
     expect(await keysWith("/history/")).toEqual(before);
+    expect(await keysWith("opencode-history.tar.gz")).toEqual(fixed);
+  });
+
+  it("leaves nothing at the fixed key when the history is reset while it is copied there (12)", async () => {
+    await writeFile(await inSandbox("opencode-data", "opencode", "change.txt"), "before the reset");
+    const late = archivesOn({
+      ...store,
+      async copy(...input) {
+        await raise("historyEpoch");
+        await store.remove(newestHistoryKey(sandbox), signal());
+        return store.copy(...input);
+      },
+    });
+    await late.take(sandbox, { subject: history, signal: signal() });
+    expect(await keysWith("opencode-history.tar.gz")).toEqual([]);
+    // And nothing of the older epoch comes back, though its disk is lost.
+    await sleepAndWake(async () => rm(await inSandbox("opencode-data"), { recursive: true }));
+    expect(await readdir(await inSandbox("opencode-data", "opencode"))).not.toContain("change.txt");
   });
 
   it("settles what a server left that died before the commit, and refuses it should that come back", async () => {
