@@ -1,4 +1,4 @@
-import { appendFile, mkdtemp, readdir, readFile, rm, truncate, writeFile } from "node:fs/promises";
+import { appendFile, mkdtemp, readdir, readFile, rename, rm, truncate, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { buffer } from "node:stream/consumers";
@@ -213,6 +213,34 @@ describe("waking", () => {
     await sleepAndWake(async () => rm(await inSandbox("sessions", sessionId), { recursive: true }));
     await open();
     expect(await readFile(await inWorkspace("story.txt"), "utf8")).toBe("younger than the archive");
+  });
+
+  it("takes the older snapshot where the newest is damaged in the store, and says when none is left", async () => {
+    await open();
+    for (const words of ["older", "newest"]) {
+      await writeFile(await inWorkspace("story.txt"), words);
+      await take(workspace());
+    }
+    const wipe = async () => rm(await inSandbox("sessions", sessionId), { recursive: true });
+    const [newest, older] = await verifiedOf("workspace");
+    const pathOf = (row: typeof newest) => join(root, row?.storeKey ?? "");
+    await truncate(pathOf(newest), 100);
+    await sleepAndWake(wipe);
+    expect((await open()).note).toMatch(/^The newest snapshot .* is damaged .* The files are those of /);
+    expect(await readFile(await inWorkspace("story.txt"), "utf8")).toBe("older");
+    // Said once: the disk is the newest there is from here on.
+    await sleepAndWake();
+    expect((await open()).note).toBeNull();
+
+    // All of them gone is taken for a store that is not the right one.
+    const rows = (await verifiedOf("workspace")).filter((row) => row.sessionId === sessionId);
+    for (const row of rows) await rename(pathOf(row), `${pathOf(row)}.away`);
+    await sleepAndWake(wipe);
+    await expect(open()).rejects.toMatchObject({ kind: "unavailable" });
+    await rename(`${pathOf(older)}.away`, pathOf(older));
+    await truncate(pathOf(older), 100);
+    expect((await open()).note).toMatch(/files are lost/);
+    expect(await readdir(await inSandbox("sessions", sessionId))).not.toContain("story.txt");
   });
 
   it("takes the older history where the newest is damaged in the store, and says when none is left (7)", async () => {

@@ -1,4 +1,4 @@
-import { isAppError } from "../errors.ts";
+import { AppError, isAppError } from "../errors.ts";
 import type { WorkspaceState } from "../protocol/archive/archive-answers.ts";
 import type { ArchiveContext, OwnedSandbox } from "./archive-context.ts";
 import { type ArchiveRow, readGenerations, setRestoreRequest } from "./archive-rows.ts";
@@ -50,13 +50,17 @@ async function replaceAsWished(context: ArchiveContext, sandbox: OwnedSandbox, w
   }
 }
 
-/** The newest that is whole; null when none is. */
+/**
+ * The newest that is whole; null when none is. Files that are nowhere else and whose snapshots are all missing are
+ * more likely in another store than gone: then it throws, and whoever runs the store can put that right.
+ */
 async function restoreNewest(
   context: ArchiveContext,
   sandbox: OwnedSandbox,
   { missed, keep, sessionId, signal }: Opening & { missed: readonly ArchiveRow[]; keep: boolean },
 ): Promise<ArchiveRow | null> {
   const archives = createSidecarArchives(sandbox.sidecar);
+  let missing = 0;
   for (const row of missed) {
     try {
       const body = await openStoredArchive(context, row, signal);
@@ -66,8 +70,12 @@ async function restoreNewest(
       signal.throwIfAborted();
       const isUnusable = error instanceof DamagedArchive || (isAppError(error) && error.kind === "invalid-input");
       if (!isUnusable) throw error;
+      if (error instanceof DamagedArchive && error.what === "missing") missing += 1;
       context.logger.error({ err: error, sessionId, archiveId: row.id }, "A snapshot cannot be restored");
     }
+  }
+  if (missing > 0 && missing === missed.length && !keep) {
+    throw new AppError("unavailable", "The snapshots of this session's files are missing in the file store.");
   }
   return null;
 }
