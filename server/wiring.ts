@@ -13,6 +13,7 @@ import { createFileStore } from "./file-store/index.ts";
 import { createFiles } from "./files/create-files.ts";
 import type { Logger } from "./lib/logger.ts";
 import { createLoop, type Loop } from "./lib/loop.ts";
+import { createOutbound } from "./lib/outbound.ts";
 import { createSecretBox } from "./lib/secret-box.ts";
 import { announceModels } from "./models/announce-models.ts";
 import { createModels } from "./models/create-models.ts";
@@ -80,13 +81,14 @@ export async function wire(input: WiringInput): Promise<Wiring> {
 
   const secretBox = createSecretBox(deriveKey(masterKey, "stored-secrets"));
   const fileStore = await createFileStore(config.fileStore);
+  const outbound = createOutbound(config.proxy);
   const hub = createLogHub();
   const log = createSessionLog({ database, hub });
-  const onSnapshotsChanged = (sessionId: string) =>
+  const onSessionChanged = (sessionId: string) =>
     void log.touch(sessionId).catch((error: unknown) => {
       logger.warn({ err: error, sessionId }, "Viewers were not told about a snapshot");
     });
-  const storing = { database, fileStore, logger, onSnapshotsChanged };
+  const storing = { database, fileStore, logger, onSessionChanged };
   const archives = createArchives(storing);
   const { gateway, backend, lifecycle } = await wireSandboxes({
     createSidecarClient,
@@ -113,7 +115,9 @@ export async function wire(input: WiringInput): Promise<Wiring> {
     signInSecret: deriveKey(masterKey, "sign-in").toString("base64url"),
     accounts,
     admission: createAdmission({ database, limits }),
-    models: announceModels(createModels({ database, secretBox }), (tenantId) => lifecycle.applyModels(tenantId)),
+    models: announceModels(createModels({ database, secretBox, outbound }), (tenantId) =>
+      lifecycle.applyModels(tenantId),
+    ),
     sandboxes: createSandboxes({ database }),
     sessions,
     log,
@@ -186,7 +190,7 @@ export async function wire(input: WiringInput): Promise<Wiring> {
     abandonSandboxes: () => lifecycle.close({ terminate: false }),
     async close() {
       files.close();
-      await Promise.all([gateway.close(), log.close()]);
+      await Promise.all([gateway.close(), log.close(), outbound.destroy()]);
       await backend.close();
       await fileStore.close();
       await database.close();

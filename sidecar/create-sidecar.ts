@@ -6,6 +6,7 @@ import type { SidecarLaunch } from "../server/protocol/sidecar.ts";
 import { createAgentDoor } from "./agent-door/agent-door.ts";
 import { createServerConnection } from "./agent-door/server-connection.ts";
 import { createAgentImport } from "./agent-import.ts";
+import { createKnownArchives } from "./archive/known-archives.ts";
 import { createDoor } from "./door/door.ts";
 import { createRequestVerifier } from "./door/verify-request.ts";
 import { createEventBuffer } from "./events/event-buffer.ts";
@@ -81,6 +82,7 @@ export async function createSidecar(launch: SidecarLaunch, report: (message: str
   await listen(agentDoor, { host: "127.0.0.1", port: agentPort });
   const exclusive = createExclusive();
   const lives = createWorkspaceLives(layout.workspaceLives, bootId);
+  const known = createKnownArchives(layout.knownArchives);
   const marker = createHistoryMarker(layout.historyMarker, bootId);
   const door = createDoor({
     routes: createRoutes({
@@ -90,15 +92,22 @@ export async function createSidecar(launch: SidecarLaunch, report: (message: str
       supervisor,
       events,
       log,
-      workspaces: createWorkspaces({ sessions: layout.sessions, path: programs.path, lives, exclusive }),
+      workspaces: createWorkspaces({
+        sessions: layout.sessions,
+        replaced: layout.replaced,
+        path: programs.path,
+        lives,
+        known,
+        exclusive,
+      }),
       importIntoAgent: createAgentImport({
         opencode: programs.opencode,
         sessions: layout.sessions,
         temporary: layout.temporary,
         environment: agentEnvironment({ layout, sandboxId, programs, agentPort, proxyEgress, password: "" }),
       }),
-      history: createHistory({ layout, marker, gate: supervisor, exclusive, report: note }),
-      snapshots: createSnapshots({ layout, lives, exclusive }),
+      history: createHistory({ layout, marker, gate: supervisor, exclusive, known, report: note }),
+      snapshots: createSnapshots({ layout, lives, known, exclusive }),
     }),
     verifier: createRequestVerifier({ sandboxId, bootId, publicKey }),
     bootSecret,

@@ -1,8 +1,10 @@
 import { randomUUID } from "node:crypto";
+import { once } from "node:events";
 import { lstat, mkdir, readdir, readFile, realpath, writeFile } from "node:fs/promises";
 import { connect } from "node:net";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { archiveRoots } from "../server/protocol/archive/archive-answers.ts";
 import {
   hashBody,
   signatureHeaders,
@@ -16,19 +18,23 @@ import { createRandom, type Random } from "./test-random.ts";
 import { createTestSandbox, deadline, type TestBoot, type TestSandbox } from "./test-sidecar.ts";
 
 /** A short form in every test run; `npm run test:fuzz` does the long one. A failure names its seed. */
-const count = Number(process.env.COUNT ?? 150);
+const count = Number(process.env.COUNT ?? 80);
 const seeds = (process.env.SEEDS ?? "1").split(",").map(Number);
-const timeout = 30_000 + count * seeds.length * 200;
+const timeout = 30_000 + count * 200;
+const archiveTimeout = 60_000 + count * 600;
 
 describe.each(seeds)("with seed %i", (seed) => {
   let sandbox: TestSandbox;
   let boot: TestBoot;
   let session: string;
+  // Nothing in the agent's place: a history that is restored opens the gate.
+  let programs: TestSandbox["launch"]["programs"];
   let around: string[];
   const canary = () => join(dirname(sandbox.workspace), "canary");
   beforeAll(async () => {
     sandbox = await createTestSandbox();
-    boot = await sandbox.boot();
+    programs = { ...sandbox.launch.programs, opencode: "/bin/false" };
+    boot = await sandbox.boot({ programs });
     session = randomUUID();
     await boot.client.prepareWorkspace(session, deadline());
     await mkdir(canary());
@@ -53,40 +59,68 @@ describe.each(seeds)("with seed %i", (seed) => {
     return [...seen.sort(), JSON.stringify({ size, mtimeMs, mode, nlink, secret })];
   }
 
+  /** Names are bytes here: those that are no UTF-8 are restored as well. */
   async function requireInside(directory: string): Promise<void> {
     const root = await realpath(directory);
-    for (const entry of await readdir(directory, { recursive: true, withFileTypes: true })) {
-      if (!entry.isSymbolicLink()) continue;
-      const place = await realpath(join(entry.parentPath, entry.name)).catch(() => root);
-      expect(`${place}/`.startsWith(`${root}/`), `${entry.name} leads to ${place}`).toBe(true);
+    const folders = [Buffer.from(directory)];
+    for (let folder = folders.pop(); folder; folder = folders.pop()) {
+      for (const name of await readdir(folder, { encoding: "buffer" })) {
+        const path = Buffer.concat([folder, Buffer.from("/"), name]);
+        const status = await lstat(path);
+        if (status.isDirectory()) folders.push(path);
+        if (!status.isSymbolicLink()) continue;
+        const place = await realpath(path).catch(() => root);
+        expect(`${place}/`.startsWith(`${root}/`), `${path} leads to ${place}`).toBe(true);
+      }
     }
   }
 
-  it(`lets none of ${count} hostile archives out of its place`, { timeout }, async () => {
-    const outcomes: Record<string, number> = {};
-    for (let round = 0; round < count; round += 1) {
-      const random = createRandom(seed * 1_000_003 + round);
-      const archive = hostileArchive(random, join(canary(), "secret"));
-      const what = `seed ${seed}, round ${round}`;
-      const body = chunksOf(archive, 1 + random.below(2_000));
-      const path = `/snapshot/restore/${session}`;
-      const outcome = await boot.client.upload({ method: "POST", path, body, signal: deadline() }).then(
-        () => "restored",
-        (error) => {
-          expect(error, what).toMatchObject({ kind: expect.stringMatching(/^(invalid-input|too-large)$/) });
-          expect(error.message.length, what).toBeGreaterThan(20);
-          return error.kind as string;
-        },
-      );
-      outcomes[outcome] = (outcomes[outcome] ?? 0) + 1;
-      expect(await look(), what).toEqual(around);
-      if (outcome === "restored") await requireInside(join(sandbox.workspace, "sessions", session));
-    }
-    expect(boot.child.exitCode).toBeNull();
-    expect((await boot.client.health(deadline())).gate).toBe("closed");
-    // Neither only nonsense nor only harmless ones.
-    expect(Object.keys(outcomes).sort()).toEqual(expect.arrayContaining(["invalid-input", "restored"]));
-  });
+  const aims = {
+    workspace: { path: () => `/snapshot/restore/${session}`, directory: () => join("sessions", session) },
+    home: { path: () => "/home/restore", directory: () => "home" },
+    history: { path: () => "/opencode-history/restore", directory: () => "opencode-data" },
+  };
+
+  it.each(["workspace", "home", "history"] as const)(
+    `lets none of ${count} hostile archives for the %s out of its place`,
+    { timeout: archiveTimeout },
+    async (kind) => {
+      const { path, directory } = aims[kind];
+      const outcomes: Record<string, number> = {};
+      for (let round = 0; round < count; round += 1) {
+        const random = createRandom(seed * 1_000_003 + round);
+        const archive = hostileArchive(random, { root: archiveRoots[kind], target: join(canary(), "secret") });
+        const what = `seed ${seed}, round ${round}`;
+        const body = chunksOf(archive, 1 + random.below(2_000));
+        const outcome = await boot.client.upload({ method: "POST", path: path(), body, signal: deadline() }).then(
+          () => "restored",
+          (error) => {
+            expect(error, what).toMatchObject({ kind: expect.stringMatching(/^(invalid-input|too-large)$/) });
+            expect(error.message.length, what).toBeGreaterThan(20);
+            return error.kind as string;
+          },
+        );
+        outcomes[outcome] = (outcomes[outcome] ?? 0) + 1;
+        expect(boot.child.exitCode, what).toBeNull();
+        expect(await look(), what).toEqual(around);
+        if (outcome !== "restored") continue;
+        await requireInside(join(sandbox.workspace, directory()));
+        // A history is restored once in a boot.
+        if (kind === "history") await nextBoot();
+      }
+      expect((await boot.client.health(deadline())).gate).toBe("closed");
+      // Neither only nonsense nor only harmless ones.
+      expect(Object.keys(outcomes).sort()).toEqual(expect.arrayContaining(["invalid-input", "restored"]));
+    },
+  );
+
+  async function nextBoot(): Promise<void> {
+    const exited = once(boot.child, "exit");
+    boot.child.kill("SIGKILL");
+    await exited;
+    await boot.connection.destroy();
+    boot = await sandbox.boot({ programs });
+  }
 
   it(`takes none of ${count} mutated requests for a signed one`, { timeout }, async () => {
     let refused = 0;
@@ -136,9 +170,10 @@ describe.each(seeds)("with seed %i", (seed) => {
     const { sandboxId, bootId } = boot.launch;
     const nonce = random.bytes(18).toString("base64url");
     const streamed = random.chance(0.5);
-    const body = streamed ? archiveOf([{ name: "workspace/a", content: "a" }]) : Buffer.from("content");
+    const kind = random.pick(["workspace", "home"] as const);
+    const body = streamed ? archiveOf([{ name: `${kind}/a`, content: "a" }]) : Buffer.from("content");
     const method = streamed ? "POST" : "PUT";
-    const path = streamed ? `/snapshot/restore/${session}` : `/files/write?path=sessions/${session}/a`;
+    const path = streamed ? aims[kind].path() : `/files/write?path=sessions/${session}/a`;
     const bodyHash = streamed ? "stream" : hashBody(body);
     const signed = { sandboxId, bootId, method, path, issuedAt: Date.now(), nonce, bodyHash };
     const hash = hashBody(body);

@@ -16,6 +16,9 @@ export interface Layout {
   agentRecord: string;
   historyMarker: string;
   workspaceLives: string;
+  knownArchives: string;
+  /** What a restore replaced without anybody having an archive of it. */
+  replaced: string;
 }
 
 /** `cache` and `temporary` are regenerable and so in `managed`, which no archive takes. */
@@ -33,6 +36,8 @@ export function layoutOf(root: string): Layout {
     agentRecord: join(managed, "agent.json"),
     historyMarker: join(managed, "history-restored.json"),
     workspaceLives: join(managed, "workspaces"),
+    knownArchives: join(managed, "archives"),
+    replaced: join(managed, "replaced"),
   };
 }
 

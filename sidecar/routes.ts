@@ -60,10 +60,9 @@ export function createRoutes(options: RoutesOptions): Route[] {
     {
       method: "POST",
       path: /^\/opencode-history\/mark-restored$/,
-      async handle({ body, json }) {
-        await body();
-        await history.skip();
-        json(200, health());
+      async handle(exchange) {
+        await history.skip(exchange);
+        exchange.json(200, health());
       },
     },
     { method: "POST", path: /^\/opencode-history\/create$/, handle: (exchange) => history.create(exchange) },

@@ -49,6 +49,8 @@ export const sessions = pgTable(
       .default("fresh"),
     memoryCause: text("memory_cause"),
     memoryAt: at("memory_at"),
+    /** Why the agent may know less than the log since the last turn; looked into, and told, with the next one. */
+    memoryDoubt: text("memory_doubt"),
     createdAt: createdAt(),
     updatedAt: updatedAt(),
   },

@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { Agent, type Dispatcher, EnvHttpProxyAgent } from "undici";
 import type { Database } from "../../db/client.ts";
 import type { Egress } from "../egress/index.ts";
 import type { Logger } from "../lib/logger.ts";
+import { createOutbound, type OutboundProxy } from "../lib/outbound.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
 import { buildAgentConfig, demoProviderId } from "./agent-config.ts";
 import { answerProblem, notOffered, problems } from "./answer-problem.ts";
@@ -19,7 +19,7 @@ export interface GatewayOptions {
   callers: Callers;
   egress: Egress;
   /** The machine's own way out. */
-  proxy: { http: string | null; https: string | null; except: string };
+  proxy: OutboundProxy;
   demoPace: DemoPace;
   logger: Pick<Logger, "warn" | "error">;
   /** How long a provider may be silent; for tests. */
@@ -28,7 +28,7 @@ export interface GatewayOptions {
 
 export function createGateway(options: GatewayOptions): Gateway {
   const { database, secretBox, callers, egress, logger } = options;
-  const dispatcher = createDispatcher(options);
+  const dispatcher = createOutbound(options.proxy, options.silenceMilliseconds);
   const demo = createDemoModel({ pace: options.demoPace });
   const closing = new AbortController();
   const calls = new Set<Promise<void>>();
@@ -75,22 +75,4 @@ export function createGateway(options: GatewayOptions): Gateway {
       await dispatcher.destroy();
     },
   };
-}
-
-function createDispatcher({ proxy, silenceMilliseconds = 300_000 }: GatewayOptions): Dispatcher {
-  const limits = {
-    headersTimeout: silenceMilliseconds,
-    bodyTimeout: silenceMilliseconds,
-    connect: { timeout: 10_000 },
-    connectTimeout: 10_000,
-  };
-  if (!proxy.http && !proxy.https) return new Agent(limits);
-  const { http, https, except } = proxy;
-  return new EnvHttpProxyAgent({
-    ...limits,
-    // A model on this very machine is never the proxy's to reach.
-    noProxy: ["localhost", "127.0.0.1", except].filter(Boolean).join(","),
-    ...(http && { httpProxy: http }),
-    ...(https && { httpsProxy: https }),
-  });
 }

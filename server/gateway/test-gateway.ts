@@ -3,6 +3,7 @@ import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { pino } from "pino";
 import postgres from "postgres";
+import { Agent } from "undici";
 import { adminInput, createTestAccounts } from "../accounts/test-accounts.ts";
 import type { Viewer } from "../auth/index.ts";
 import { createEgress, type EgressOptions } from "../egress/create-egress.ts";
@@ -86,7 +87,7 @@ export async function createTestGateway(
 
   return {
     gateway,
-    models: createModels({ database, secretBox }),
+    models: createModels({ database, secretBox, outbound: new Agent() }),
     admin,
     person,
     url,

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { asc, eq } from "drizzle-orm";
+import type { Dispatcher } from "undici";
 import { z } from "zod";
 import type { Database, Transaction } from "../../db/client.ts";
 import { providers, tenants } from "../../db/schema/index.ts";
@@ -15,7 +16,14 @@ import { defaultBaseUrls, modelList, providerInput } from "./provider-input.ts";
 
 type ProviderRow = typeof providers.$inferSelect;
 
-export function createModels({ database, secretBox }: { database: Database; secretBox: SecretBox }): Models {
+export interface ModelsOptions {
+  database: Database;
+  secretBox: SecretBox;
+  /** The server's way to providers, the one that model calls take. */
+  outbound: Dispatcher;
+}
+
+export function createModels({ database, secretBox, outbound }: ModelsOptions): Models {
   const sealKey = (key: string | undefined, id: string) =>
     key ? { keyEncrypted: secretBox.seal(key, providerKeyContext(id)), keyEnding: key.slice(-4) } : {};
 
@@ -99,7 +107,7 @@ export function createModels({ database, secretBox }: { database: Database; secr
       let lastTest: NonNullable<ProviderRow["lastTest"]>;
       try {
         const key = before.keyEncrypted ? secretBox.open(before.keyEncrypted, providerKeyContext(before.id)) : null;
-        found = await listModels({ kind: before.kind, baseUrl: before.baseUrl, key }, signal);
+        found = await listModels({ kind: before.kind, baseUrl: before.baseUrl, key, outbound }, signal);
         const milliseconds = Math.round(performance.now() - started);
         lastTest = { at: new Date().toISOString(), ok: true, modelCount: found.length, milliseconds };
       } catch (error) {

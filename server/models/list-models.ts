@@ -1,3 +1,4 @@
+import { type Dispatcher, fetch, type Response } from "undici";
 import { z } from "zod";
 import { AppError } from "../errors.ts";
 import type { ProviderKind } from "./index.ts";
@@ -11,14 +12,15 @@ export interface ProviderAddress {
   kind: ProviderKind;
   baseUrl: string;
   key: string | null;
+  outbound: Dispatcher;
 }
 
 /** Asks a provider which models it has. Every way to fail becomes an `upstream` error that says what to check. */
 export async function listModels(
-  { kind, baseUrl, key }: ProviderAddress,
+  { kind, baseUrl, key, outbound }: ProviderAddress,
   signal: AbortSignal,
 ): Promise<{ id: string; name: string }[]> {
-  const response = await ask(`${baseUrl}/models`, authorization(kind, key), signal);
+  const response = await ask(`${baseUrl}/models`, { headers: authorization(kind, key), dispatcher: outbound }, signal);
   if (!response.ok) throw refusal(response.status, baseUrl);
   const parsed = answer.safeParse(await readJson(response));
   if (!parsed.success) {
@@ -34,11 +36,15 @@ function authorization(kind: ProviderKind, key: string | null): Record<string, s
     : { authorization: `Bearer ${key}` };
 }
 
-async function ask(url: string, headers: Record<string, string>, signal: AbortSignal): Promise<Response> {
+async function ask(
+  url: string,
+  options: { headers: Record<string, string>; dispatcher: Dispatcher },
+  signal: AbortSignal,
+): Promise<Response> {
   try {
     // A redirect would carry the key to a host that nobody configured.
     return await fetch(url, {
-      headers,
+      ...options,
       redirect: "error",
       signal: AbortSignal.any([signal, AbortSignal.timeout(10_000)]),
     });

@@ -5,6 +5,7 @@ import postgres from "postgres";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { adminInput, createTestAccounts, type TestAccounts } from "../accounts/test-accounts.ts";
 import type { Viewer } from "../auth/index.ts";
+import { createOutbound } from "../lib/outbound.ts";
 import { createSecretBox } from "../lib/secret-box.ts";
 import { createModels } from "./create-models.ts";
 import type { Models } from "./index.ts";
@@ -13,6 +14,7 @@ import type { Models } from "./index.ts";
 let test: TestAccounts;
 let admin: Viewer;
 let person: Viewer;
+const secretBox = createSecretBox(randomBytes(32));
 let models: Models;
 let provider: Server;
 let address: string;
@@ -23,7 +25,11 @@ beforeAll(async () => {
   await test.accounts.completeFirstRun(adminInput);
   admin = await test.signIn(adminInput.email);
   person = await test.addPerson(admin, "bo@example.org");
-  models = createModels({ database: test.database, secretBox: createSecretBox(randomBytes(32)) });
+  models = createModels({
+    database: test.database,
+    secretBox,
+    outbound: createOutbound({ http: null, https: null, except: "" }),
+  });
   provider = createServer((request, response) => {
     const { authorization, "x-api-key": apiKey } = request.headers;
     seen.push({ url: request.url ?? "", authorization, apiKey });
@@ -87,6 +93,23 @@ describe("a provider", () => {
     const { lastTest } = await models.testProvider(admin, added.id, signal());
     expect(lastTest).toMatchObject({ ok: false, message: expect.stringContaining(message) });
     expect(JSON.stringify(lastTest)).not.toContain("sk-");
+  });
+
+  it("is reached as its models are called: through the machine's proxy", async () => {
+    const proxy = createServer((request, response) => {
+      seen.push({ url: request.url ?? "", authorization: request.headers.authorization, apiKey: undefined });
+      response.end(JSON.stringify({ data: [{ id: "far" }] }));
+    });
+    await new Promise<void>((resolve) => proxy.listen(0, "127.0.0.1", resolve));
+    const http = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+    const outbound = createOutbound({ http, https: null, except: "" });
+    const own = createModels({ database: test.database, secretBox, outbound });
+    const added = await add({ baseUrl: "http://provider.invalid/v1" });
+    seen = [];
+    expect((await own.testProvider(admin, added.id, signal())).lastTest).toMatchObject({ ok: true, modelCount: 1 });
+    expect(seen[0]).toMatchObject({ url: "http://provider.invalid/v1/models", authorization: "Bearer sk-canary-1234" });
+    await outbound.destroy();
+    proxy.close();
   });
 
   it("forgets its key when its address changes, unless a new one is given", async () => {

@@ -8,8 +8,8 @@ export interface ArchiveContext {
   database: Database;
   fileStore: FileStore;
   logger: Pick<Logger, "info" | "warn" | "error">;
-  /** Hears of each change of a session's snapshots, so that its viewers can be told. Returns at once. */
-  onSnapshotsChanged?(sessionId: string): void;
+  /** Hears of each change of a session's snapshots or memory, so that its viewers can be told. Returns at once. */
+  onSessionChanged?(sessionId: string): void;
 }
 
 /** A sandbox that runs under our lease, and whose it is. */

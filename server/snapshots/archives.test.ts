@@ -1,4 +1,4 @@
-import { appendFile, mkdtemp, readFile, rm, truncate, writeFile } from "node:fs/promises";
+import { appendFile, mkdtemp, readdir, readFile, rename, rm, truncate, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { buffer } from "node:stream/consumers";
@@ -114,26 +114,54 @@ describe("taking archives", () => {
     expect(await keysWith("opencode-history.tar.gz")).toHaveLength(1);
   });
 
-  it("commits nothing once the history was reset meanwhile, and leaves no object", async () => {
-    await writeFile(await inSandbox("opencode-data", "opencode", "change.txt"), "before the reset");
-    const resetting = archivesOn({
+  const raise = (epoch: "historyEpoch" | "leaseEpoch") =>
+    test.database.transaction(test.actor, (tx) =>
+      tx
+        .update(sandboxes)
+        .set({ [epoch]: sql`${sandboxes[epoch]} + 1` })
+        .where(eq(sandboxes.id, sandbox.sandboxId)),
+    );
+
+  it.each([
+    ["the history was reset", "historyEpoch", "while it is verified"],
+    ["the history was reset", "historyEpoch", "while it is written"],
+    ["another server has taken over", "leaseEpoch", "while it is verified"],
+    ["another server has taken over", "leaseEpoch", "while it is written"],
+  ] as const)("commits nothing once %s (%s, %s), and leaves no object (12)", async (_what, epoch, when) => {
+    await writeFile(await inSandbox("opencode-data", "opencode", "change.txt"), `before: ${epoch}, ${when}`);
+    const step = when === "while it is verified" ? "verify" : "write";
+    const interrupted = archivesOn({
       ...store,
-      async verify(...input) {
-        await test.database.transaction(test.actor, (tx) =>
-          tx
-            .update(sandboxes)
-            .set({ historyEpoch: sql`${sandboxes.historyEpoch} + 1` })
-            .where(eq(sandboxes.id, sandbox.sandboxId)),
-        );
-        return store.verify(...input);
+      [step]: async (...input: never[]) => {
+        await raise(epoch);
+        return (store[step] as (...all: never[]) => unknown)(...input);
       },
     });
     const before = await keysWith("/history/");
-    await expect(resetting.take(sandbox, { subject: history, signal: signal() })).rejects.toMatchObject({
+    const fixed = await keysWith("opencode-history.tar.gz");
+    await expect(interrupted.take(sandbox, { subject: history, signal: signal() })).rejects.toMatchObject({
       kind: "conflict",
     });
     expect((await rowsOf("history"))[0]).toMatchObject({ state: "failed", cause: expect.stringContaining("reset") });
     expect(await keysWith("/history/")).toEqual(before);
+    expect(await keysWith("opencode-history.tar.gz")).toEqual(fixed);
+  });
+
+  it("leaves nothing at the fixed key when the history is reset while it is copied there (12)", async () => {
+    await writeFile(await inSandbox("opencode-data", "opencode", "change.txt"), "before the reset");
+    const late = archivesOn({
+      ...store,
+      async copy(...input) {
+        await raise("historyEpoch");
+        await store.remove(newestHistoryKey(sandbox), signal());
+        return store.copy(...input);
+      },
+    });
+    await late.take(sandbox, { subject: history, signal: signal() });
+    expect(await keysWith("opencode-history.tar.gz")).toEqual([]);
+    // And nothing of the older epoch comes back, though its disk is lost.
+    await sleepAndWake(async () => rm(await inSandbox("opencode-data"), { recursive: true }));
+    expect(await readdir(await inSandbox("opencode-data", "opencode"))).not.toContain("change.txt");
   });
 
   it("settles what a server left that died before the commit, and refuses it should that come back", async () => {
@@ -185,6 +213,34 @@ describe("waking", () => {
     await sleepAndWake(async () => rm(await inSandbox("sessions", sessionId), { recursive: true }));
     await open();
     expect(await readFile(await inWorkspace("story.txt"), "utf8")).toBe("younger than the archive");
+  });
+
+  it("takes the older snapshot where the newest is damaged in the store, and says when none is left", async () => {
+    await open();
+    for (const words of ["older", "newest"]) {
+      await writeFile(await inWorkspace("story.txt"), words);
+      await take(workspace());
+    }
+    const wipe = async () => rm(await inSandbox("sessions", sessionId), { recursive: true });
+    const [newest, older] = await verifiedOf("workspace");
+    const pathOf = (row: typeof newest) => join(root, row?.storeKey ?? "");
+    await truncate(pathOf(newest), 100);
+    await sleepAndWake(wipe);
+    expect((await open()).note).toMatch(/^The newest snapshot .* is damaged .* The files are those of /);
+    expect(await readFile(await inWorkspace("story.txt"), "utf8")).toBe("older");
+    // Said once: the disk is the newest there is from here on.
+    await sleepAndWake();
+    expect((await open()).note).toBeNull();
+
+    // All of them gone is taken for a store that is not the right one.
+    const rows = (await verifiedOf("workspace")).filter((row) => row.sessionId === sessionId);
+    for (const row of rows) await rename(pathOf(row), `${pathOf(row)}.away`);
+    await sleepAndWake(wipe);
+    await expect(open()).rejects.toMatchObject({ kind: "unavailable" });
+    await rename(`${pathOf(older)}.away`, pathOf(older));
+    await truncate(pathOf(older), 100);
+    expect((await open()).note).toMatch(/files are lost/);
+    expect(await readdir(await inSandbox("sessions", sessionId))).not.toContain("story.txt");
   });
 
   it("takes the older history where the newest is damaged in the store, and says when none is left (7)", async () => {

@@ -49,7 +49,11 @@ export function createArchives(context: ArchiveContext): TakesArchives {
   return {
     take,
     wakeHistory: (input) => wakeHistory(context, input),
-    openWorkspace: (sandbox, input) => openWorkspace(context, sandbox, input),
+    openWorkspace: (sandbox, input) =>
+      openWorkspace(context, sandbox, {
+        ...input,
+        take: () => take(sandbox, { subject: { kind: "workspace", sessionId: input.sessionId }, signal: input.signal }),
+      }),
     async archiveSandbox(sandbox, signal) {
       for (const subject of await listSubjects(sandbox)) {
         try {

@@ -12,7 +12,7 @@ import type { TakesArchives } from "./create-archives.ts";
 import type { Snapshots } from "./index.ts";
 import { listEntries } from "./list-entries.ts";
 import { openEntry } from "./open-entry.ts";
-import { restoreWorkspace } from "./open-workspace.ts";
+import { replaceWorkspace } from "./replace-workspace.ts";
 import { requireStoreKey } from "./store-keys.ts";
 
 export interface SnapshotsOptions extends ArchiveContext {
@@ -87,14 +87,22 @@ export function createSnapshots({ archives, lifecycle, ...context }: SnapshotsOp
       await requireIdle(actor, sessionId);
       // Until it is done: a restore that is cut off is made up for when the workspace is opened next.
       await setRestoreRequest(database, actor, { sessionId, archiveId: row.id });
-      context.onSnapshotsChanged?.(sessionId);
+      context.onSessionChanged?.(sessionId);
       if (!sandbox) return { outcome: "at-next-wake" };
-      await archives.take(sandbox, { subject: { kind: "workspace", sessionId }, signal }).catch((error: unknown) => {
-        signal.throwIfAborted();
-        context.logger.warn({ err: error, sessionId }, "What a restore replaces was not archived before");
-      });
-      const either = AbortSignal.any([signal, sandbox.signal]);
-      await restoreWorkspace(context, sandbox, { row, sessionId, signal: either });
+      try {
+        await replaceWorkspace(context, sandbox, {
+          row,
+          sessionId,
+          signal: AbortSignal.any([signal, sandbox.signal]),
+          take: () => archives.take(sandbox, { subject: { kind: "workspace", sessionId }, signal }),
+          ready: () => requireIdle(actor, sessionId),
+        });
+      } catch (error) {
+        // Whoever was told that it failed does not expect it to happen later.
+        await setRestoreRequest(database, actor, { sessionId, archiveId: null });
+        context.onSessionChanged?.(sessionId);
+        throw error;
+      }
       return { outcome: "restored" };
     },
   };

@@ -10,16 +10,17 @@ export type { OwnedSandbox } from "./archive-context.ts";
 export interface HistoryWake {
   /** `kept`: the disk has it, or there is nothing to restore. */
   outcome: "kept" | "restored" | "fresh";
-  /** Why it is `fresh` although there was an archive: people are told (invariant 7). */
+  /** What is wrong with the memory that the agent starts with: people are told (invariant 7). */
   cause: string | null;
 }
 
 /** Durable copies of what lives in sandboxes. The sandbox's person owns them; everything streams. */
 export interface Archives {
   /**
-   * The gate closed, at a wake: restores history and HOME where the disk has none, then opens the gate. A disk
-   * that survived is never replaced: what is on it is younger than its archive. Throws when the store cannot
-   * answer, since an agent that starts fresh then would bury its memory.
+   * The gate closed, at a wake: restores history and HOME where the disk has none, or does not know the newest
+   * archive and therefore is older; what is on it is then set aside. Else what is on it is younger than its
+   * archive and stays. Then opens the gate. Throws when the store cannot answer, since an agent that starts
+   * fresh then would bury its memory.
    */
   wakeHistory(input: {
     actor: Actor;
@@ -28,13 +29,15 @@ export interface Archives {
     signal: AbortSignal;
   }): Promise<HistoryWake>;
   /**
-   * The session's directory, ready for the agent: as it stands on the disk, restored where it is missing there or
-   * where somebody asked for a snapshot, else new.
+   * The session's directory, ready for the agent: as it stands on the disk, restored where it is missing or older
+   * there or where somebody asked for a snapshot, else new. What a wished snapshot replaces is archived first;
+   * where that fails it throws, and nothing was changed. `note` is for the person, where their files are not the
+   * newest.
    */
   openWorkspace(
     sandbox: OwnedSandbox,
     input: { sessionId: string; signal: AbortSignal },
-  ): Promise<{ directory: string }>;
+  ): Promise<{ directory: string; note: string | null }>;
   /** Whatever changed since its newest archive. One that fails is logged and does not hinder the others. */
   archiveSandbox(sandbox: OwnedSandbox, signal: AbortSignal): Promise<void>;
   /** Removes all snapshots of a session that is about to be removed. */
@@ -72,7 +75,8 @@ export interface Snapshots {
   ): Promise<SnapshotFile>;
   /**
    * Puts the workspace back to it: now, after a snapshot of what is there, or when the sandbox wakes next.
-   * `conflict` while a turn runs.
+   * `conflict` while a turn runs. `conflict` or `unavailable`, and nothing changed, where there is no snapshot
+   * of what would be replaced.
    */
   restore(
     actor: Actor,

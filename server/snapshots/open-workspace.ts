@@ -1,43 +1,105 @@
+import { AppError, isAppError } from "../errors.ts";
 import type { WorkspaceState } from "../protocol/archive/archive-answers.ts";
 import type { ArchiveContext, OwnedSandbox } from "./archive-context.ts";
 import { type ArchiveRow, readGenerations, setRestoreRequest } from "./archive-rows.ts";
+import { findMissed } from "./missed-archives.ts";
+import { type Replacing, replaceWorkspace } from "./replace-workspace.ts";
 import { createSidecarArchives } from "./sidecar-archives.ts";
-import { openStoredArchive } from "./stored-archive.ts";
+import { DamagedArchive, openStoredArchive } from "./stored-archive.ts";
 
-interface Opening {
-  sessionId: string;
-  signal: AbortSignal;
-}
+type Opening = Omit<Replacing, "row" | "ready">;
 
 export async function openWorkspace(
   context: ArchiveContext,
   sandbox: OwnedSandbox,
-  { sessionId, signal }: Opening,
-): Promise<{ directory: string }> {
+  opening: Opening,
+): Promise<{ directory: string; note: string | null }> {
+  const { sessionId, signal } = opening;
   const archives = createSidecarArchives(sandbox.sidecar);
   const { newestFirst } = await readGenerations(context.database, sandbox, { kind: "workspace", sessionId });
   const verified = newestFirst.filter(({ state }) => state === "verified");
   const requested = verified.find(({ restoreRequestedAt }) => restoreRequestedAt !== null);
   const state = await archives.workspaceState(sessionId, signal);
-  const wanted = requested ?? (isMissing(state) ? verified[0] : undefined);
-  if (wanted) await restoreWorkspace(context, sandbox, { row: wanted, sessionId, signal });
+  const prepare = () => sandbox.sidecar.prepareWorkspace(sessionId, signal);
+  if (requested) {
+    await replaceAsWished(context, sandbox, { ...opening, row: requested });
+    return { ...(await prepare()), note: null };
+  }
+  const isThere = !isMissing(state);
+  const missed = isThere ? missedBy(state, verified) : verified;
+  const row = await restoreNewest(context, sandbox, { ...opening, missed, keep: isThere });
   // A disk that survived: what stands on it is this life's workspace from here on.
-  else if (state.life === "earlier" && state.exists) await archives.adoptWorkspace({ sessionId, signal });
-  return sandbox.sidecar.prepareWorkspace(sessionId, signal);
+  if (!row && isThere && state.life === "earlier") await archives.adoptWorkspace({ sessionId, signal });
+  const prepared = await prepare();
+  const knows = missed[0]?.id;
+  // Passed over for good: should the store give them back one day, people have gone on meanwhile.
+  if (!row && knows) await archives.adoptWorkspace({ sessionId, knows, signal });
+  return { ...prepared, note: missed.length > 0 ? noteOn({ row, newest: missed[0], isThere }) : null };
 }
 
-export async function restoreWorkspace(
+async function replaceAsWished(context: ArchiveContext, sandbox: OwnedSandbox, wish: Replacing): Promise<void> {
+  try {
+    await replaceWorkspace(context, sandbox, wish);
+  } catch (error) {
+    wish.signal.throwIfAborted();
+    // What only has to wait is tried again with the next turn; anything else would fail each of them.
+    if (!isAppError(error) || (error.kind !== "unavailable" && error.kind !== "timeout")) {
+      await setRestoreRequest(context.database, sandbox.actor, { sessionId: wish.sessionId, archiveId: null });
+      context.onSessionChanged?.(wish.sessionId);
+    }
+    throw error;
+  }
+}
+
+/**
+ * The newest that is whole; null when none is. Files that are nowhere else and whose snapshots are all missing are
+ * more likely in another store than gone: then it throws, and whoever runs the store can put that right.
+ */
+async function restoreNewest(
   context: ArchiveContext,
   sandbox: OwnedSandbox,
-  { row, sessionId, signal }: Opening & { row: ArchiveRow },
-): Promise<void> {
-  const body = await openStoredArchive(context, row, signal);
-  await createSidecarArchives(sandbox.sidecar).restoreWorkspace({ sessionId, body, signal });
-  await setRestoreRequest(context.database, sandbox.actor, { sessionId, archiveId: null });
-  context.onSnapshotsChanged?.(sessionId);
+  { missed, keep, sessionId, signal }: Opening & { missed: readonly ArchiveRow[]; keep: boolean },
+): Promise<ArchiveRow | null> {
+  const archives = createSidecarArchives(sandbox.sidecar);
+  let missing = 0;
+  for (const row of missed) {
+    try {
+      const body = await openStoredArchive(context, row, signal);
+      await archives.restoreWorkspace({ sessionId, body, knows: missed[0]?.id ?? null, keep, signal });
+      return row;
+    } catch (error) {
+      signal.throwIfAborted();
+      const isUnusable = error instanceof DamagedArchive || (isAppError(error) && error.kind === "invalid-input");
+      if (!isUnusable) throw error;
+      if (error instanceof DamagedArchive && error.what === "missing") missing += 1;
+      context.logger.error({ err: error, sessionId, archiveId: row.id }, "A snapshot cannot be restored");
+    }
+  }
+  if (missing > 0 && missing === missed.length && !keep) {
+    throw new AppError("unavailable", "The snapshots of this session's files are missing in the file store.");
+  }
+  return null;
+}
+
+/** What the person has to know about how their files came back; null when all is as it should be. */
+function noteOn(input: { row: ArchiveRow | null; newest: ArchiveRow | undefined; isThere: boolean }): string | null {
+  const { row, newest, isThere } = input;
+  const older = "The sandbox's disk was older than the newest snapshot of this session's files.";
+  const damaged = "The newest snapshot of this session's files is damaged in the file store.";
+  if (!row && isThere) return `${older} That is damaged in the file store, so the files are those of the disk.`;
+  if (!row) return "This session's files are lost: none of their snapshots is whole in the file store.";
+  const from = `The files are those of ${row.createdAt.toUTCString()}.`;
+  const reasons = [...(isThere ? [older] : []), ...(row === newest ? [] : [damaged])];
+  const aside = isThere ? " What was on the disk is set aside there." : "";
+  return reasons.length > 0 ? `${reasons.join(" ")} ${from}${aside}` : null;
 }
 
 /** Not there, or a stand-in that nobody made here. */
 function isMissing({ exists, life, entries }: WorkspaceState): boolean {
   return !exists || (life === "none" && entries === 0);
+}
+
+/** Only of a workspace that an earlier life left: this life's is the one that is archived from. */
+function missedBy({ life, known }: WorkspaceState, verified: readonly ArchiveRow[]): ArchiveRow[] {
+  return life === "earlier" ? findMissed(known, verified) : [];
 }

@@ -28,11 +28,17 @@ export interface CreateArchive<Stored> {
   sink: ArchiveSink<Stored>;
   /** Of the newest archive. */
   unless?: string | null;
+  /** Under which the disk remembers it; the note says whether it does. */
+  archiveId?: string;
   signal: AbortSignal;
 }
 
 export interface RestoreArchive {
   body: AsyncIterable<Uint8Array>;
+  /** The newest archive there is: with this one restored the disk is not older than that. */
+  knows?: string | null;
+  /** What is replaced is set aside in the sandbox instead of being removed. */
+  keep?: boolean;
   signal: AbortSignal;
 }
 
@@ -45,6 +51,8 @@ export interface SidecarArchives {
   createHistory<Stored>(input: CreateArchive<Stored>): Promise<ArchiveMade<Stored>>;
   /** Opens the gate. HOME has to be restored before. */
   restoreHistory(input: RestoreArchive): Promise<HistoryRestored>;
+  /** Opens the gate with the disk as it is, which from here on counts as not older than that archive. */
+  skipHistory(input: { knows: string | null; signal: AbortSignal }): Promise<void>;
   /** Also before the gate is open. */
   historyState(signal: AbortSignal): Promise<HistoryState>;
   createHome<Stored>(input: CreateArchive<Stored>): Promise<ArchiveMade<Stored>>;
@@ -55,7 +63,12 @@ export interface SidecarArchives {
   restoreWorkspace(input: RestoreArchive & { sessionId: string; mostBytes?: number }): Promise<WorkspaceRestored>;
   workspaceState(sessionId: string, signal: AbortSignal): Promise<WorkspaceState>;
   /** For a disk that survived: takes the workspace of an earlier life as this life's; `conflict` unless the fingerprint holds. */
-  adoptWorkspace(input: { sessionId: string; fingerprint?: string; signal: AbortSignal }): Promise<void>;
+  adoptWorkspace(input: {
+    sessionId: string;
+    fingerprint?: string;
+    knows?: string;
+    signal: AbortSignal;
+  }): Promise<void>;
 }
 
 export function createSidecarArchives(sidecar: SidecarClient): SidecarArchives {
@@ -69,33 +82,43 @@ export function createSidecarArchives(sidecar: SidecarClient): SidecarArchives {
     return { outcome: "made", note: archiveNote.parse(answer.note()), stored };
   }
 
-  const upload = (path: string, { body, signal }: RestoreArchive) =>
-    sidecar.upload<unknown>({ method: "POST", path, body, signal });
+  const upload = (
+    path: string,
+    { body, knows, keep, signal }: RestoreArchive,
+    more: Parameters<typeof query>[0] = {},
+  ) => {
+    const asked = query({ ...more, knows, keep: keep ? 1 : null });
+    return sidecar.upload<unknown>({ method: "POST", path: `${path}${asked}`, body, signal });
+  };
+  const creation = ({ unless, archiveId }: CreateArchive<unknown>) => ({ unless, archive: archiveId });
 
   return {
-    createHistory: (input) => create(`/opencode-history/create${query({ unless: input.unless })}`, input),
+    createHistory: (input) => create(`/opencode-history/create${query(creation(input))}`, input),
     restoreHistory: async (input) => historyRestored.parse(await upload("/opencode-history/restore", input)),
+    async skipHistory({ knows, signal }) {
+      await sidecar.json({ method: "POST", path: `/opencode-history/mark-restored${query({ knows })}`, signal });
+    },
     async historyState(signal) {
       const request = { method: "GET", path: "/opencode-history/state", timeoutMilliseconds: 60_000, signal } as const;
       return historyState.parse(await sidecar.json(request));
     },
-    createHome: (input) => create(`/home/create${query({ unless: input.unless })}`, input),
+    createHome: (input) => create(`/home/create${query(creation(input))}`, input),
     restoreHome: async (input) => homeRestored.parse(await upload("/home/restore", input)),
     createWorkspace({ sessionId, mostBytes, ...input }) {
-      const parameters = { session: sessionId, unless: input.unless, "most-bytes": mostBytes };
+      const parameters = { session: sessionId, ...creation(input), "most-bytes": mostBytes };
       return create(`/snapshot/create${query(parameters)}`, input);
     },
     async restoreWorkspace({ sessionId, mostBytes, ...input }) {
-      const path = `/snapshot/restore/${sessionId}${query({ "most-bytes": mostBytes })}`;
-      return workspaceRestored.parse(await upload(path, input));
+      const path = `/snapshot/restore/${sessionId}`;
+      return workspaceRestored.parse(await upload(path, input, { "most-bytes": mostBytes }));
     },
     async workspaceState(sessionId, signal) {
       const path = `/snapshot/state/${sessionId}`;
       const request = { method: "GET", path, timeoutMilliseconds: 120_000, signal } as const;
       return workspaceState.parse(await sidecar.json(request));
     },
-    async adoptWorkspace({ sessionId, fingerprint, signal }) {
-      const path = `/snapshot/adopt/${sessionId}${query({ fingerprint })}`;
+    async adoptWorkspace({ sessionId, fingerprint, knows, signal }) {
+      const path = `/snapshot/adopt/${sessionId}${query({ fingerprint, knows })}`;
       await sidecar.json({ method: "POST", path, timeoutMilliseconds: 120_000, signal });
     },
   };

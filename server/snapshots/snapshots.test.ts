@@ -1,4 +1,4 @@
-import { readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rm, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { buffer } from "node:stream/consumers";
 import { setTimeout } from "node:timers/promises";
@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { archives, sessions } from "../../db/schema/index.ts";
 import type { RecoveryPoint } from "../protocol/session-events.ts";
 import { createSandboxPlaces } from "../sandboxes/backends/local/sandbox-places.ts";
-import { createTestServer, ended, type TestServer, textOf } from "../turns/test-turns.ts";
+import { createTestServer, ended, ends, type TestServer, textOf } from "../turns/test-turns.ts";
 
 // Everything is real: the server as it is wired, its sandbox, the agent, the demo model.
 let server: TestServer;
@@ -141,6 +141,85 @@ test("viewers see when files were saved, and why they were not until nothing is 
   expect(await recovery()).toEqual({ ...saved, problem: "The workspace has too much." });
   expect(await snapshots.take(server.viewer, { sessionId, signal: signal() })).toMatchObject({ outcome: "unchanged" });
   await expect.poll(() => points.at(-1)).toEqual(saved);
+});
+
+test("nothing is restored while what it would replace cannot be archived", patience, async () => {
+  const { snapshots } = server.services;
+  const story = await inWorkspace("story.txt");
+  await writeFile(story, "worth keeping");
+  const [oldest] = (await snapshots.list(server.viewer, sessionId))
+    .filter(({ state }) => state === "verified")
+    .reverse();
+  const chosen = { sessionId, snapshotId: oldest?.id ?? "", signal: signal() };
+  const isWished = async () =>
+    (await server.services.snapshots.list(server.viewer, sessionId)).some((one) => one.restoreRequested);
+  const heavy = await inWorkspace("heavy.bin");
+  await writeFile(heavy, "");
+  await truncate(heavy, 5 * 1024 ** 3);
+  await expect(snapshots.restore(server.viewer, chosen)).rejects.toMatchObject({
+    kind: "conflict",
+    message: expect.stringMatching(/^Nothing was restored.*heavy\.bin/),
+  });
+  expect(await readFile(story, "utf8")).toBe("worth keeping");
+  expect(await isWished()).toBe(false);
+
+  // The same wish, met by the wake instead.
+  await server.sleepAndWake(async () => {});
+  expect(await server.services.snapshots.restore(server.viewer, chosen)).toEqual({ outcome: "at-next-wake" });
+  await server.prompt(sessionId, "my name is Cy");
+  const failed = await server.follow(sessionId, ended(4));
+  expect(ends(failed).at(-1)?.body).toMatchObject({
+    outcome: "failed",
+    message: expect.stringMatching(/^Nothing was restored.*heavy\.bin/),
+  });
+  expect(await readFile(story, "utf8")).toBe("worth keeping");
+  expect(await isWished()).toBe(false);
+  // The wish is gone with its failure, so that the session can be used.
+  await rm(heavy);
+  await server.prompt(sessionId, "my name is Di");
+  expect(ends(await server.follow(sessionId, ended(5))).at(-1)?.body).toMatchObject({ outcome: "finished" });
+  expect(await readFile(story, "utf8")).toBe("worth keeping");
+});
+
+test("what a wish at the next wake replaces is archived first", patience, async () => {
+  const story = await inWorkspace("story.txt");
+  await writeFile(story, "not archived yet");
+  const [oldest] = (await server.services.snapshots.list(server.viewer, sessionId))
+    .filter(({ state }) => state === "verified")
+    .reverse();
+  await server.sleepAndWake(async () => {});
+  const { snapshots } = server.services;
+  await snapshots.restore(server.viewer, { sessionId, snapshotId: oldest?.id ?? "", signal: signal() });
+  await server.prompt(sessionId, "my name is Ed");
+  await server.follow(sessionId, ended(6));
+  // The oldest one is from before there was a story.
+  await expect(readFile(story)).rejects.toMatchObject({ code: "ENOENT" });
+  const [newest] = (await snapshots.list(server.viewer, sessionId)).filter(({ state }) => state === "verified");
+  const chosen = { sessionId, snapshotId: newest?.id ?? "", signal: signal() };
+  await snapshots.restore(server.viewer, chosen);
+  expect(await readFile(story, "utf8")).toBe("not archived yet");
+});
+
+test("an empty, absent or unchanged workspace is in nobody's way", patience, async () => {
+  const { snapshots } = server.services;
+  await writeFile(await inWorkspace("story.txt"), "the last words");
+  const { snapshotId } = await snapshots.take(server.viewer, { sessionId, signal: signal() });
+  const chosen = { sessionId, snapshotId: snapshotId ?? "", signal: signal() };
+  const count = async () => (await snapshots.list(server.viewer, sessionId)).length;
+  // A file of this very moment has no fingerprint to be known by; by the second time it has.
+  await expect
+    .poll(async () => (await snapshots.take(server.viewer, { sessionId, signal: signal() })).outcome)
+    .toBe("unchanged");
+  const before = await count();
+  expect(await snapshots.restore(server.viewer, chosen)).toEqual({ outcome: "restored" });
+  await rm(await workspaceOf("sessions", sessionId), { recursive: true });
+  expect(await snapshots.restore(server.viewer, chosen)).toEqual({ outcome: "restored" });
+  await rm(await workspaceOf("sessions", sessionId), { recursive: true });
+  await mkdir(await workspaceOf("sessions", sessionId));
+  expect(await snapshots.restore(server.viewer, chosen)).toEqual({ outcome: "restored" });
+  expect(await readFile(await inWorkspace("story.txt"), "utf8")).toBe("the last words");
+  // There was nothing to keep.
+  expect(await count()).toBe(before);
 });
 
 test("a session's snapshots go with it", patience, async () => {

@@ -6,8 +6,11 @@ import { requireStoreKey } from "./store-keys.ts";
 
 /** The archive in the store is not what was put there, or is gone. */
 export class DamagedArchive extends AppError {
+  readonly what: "missing" | "damaged";
+
   constructor(what: "missing" | "damaged") {
     super("upstream", `The archive is ${what} in the file store.`);
+    this.what = what;
   }
 }
 

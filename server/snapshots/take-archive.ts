@@ -53,7 +53,7 @@ interface Making {
 }
 
 function tell(context: ArchiveContext, { sessionId }: Subject): void {
-  if (sessionId) context.onSnapshotsChanged?.(sessionId);
+  if (sessionId) context.onSessionChanged?.(sessionId);
 }
 
 function create(
@@ -67,6 +67,7 @@ function create(
   const sidecar = createSidecarArchives(sandbox.sidecar);
   const input: CreateArchive<StoredObject> = {
     unless,
+    archiveId: id,
     signal,
     async sink(body) {
       const { historyEpoch } = generations;

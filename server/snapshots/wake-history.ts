@@ -1,38 +1,67 @@
-import { and, eq, isNotNull, sql } from "drizzle-orm";
-import type { Database } from "../../db/client.ts";
-import { sessions } from "../../db/schema/index.ts";
 import { isAppError } from "../errors.ts";
+import type { HistoryState } from "../protocol/archive/archive-answers.ts";
 import type { ArchiveContext } from "./archive-context.ts";
-import { readGenerations } from "./archive-rows.ts";
+import { type ArchiveRow, readGenerations } from "./archive-rows.ts";
 import type { Archives, HistoryWake } from "./index.ts";
+import { findMissed } from "./missed-archives.ts";
+import { noteMemory } from "./note-memory.ts";
 import { createSidecarArchives, type RestoreArchive } from "./sidecar-archives.ts";
 import { DamagedArchive, openStoredArchive } from "./stored-archive.ts";
 
 type Wake = Parameters<Archives["wakeHistory"]>[0];
+
+const nothing: HistoryState = { hasHistory: true, hasHome: true, known: { history: [], home: [] } };
 
 export async function wakeHistory(context: ArchiveContext, wake: Wake): Promise<HistoryWake> {
   const { sidecar, signal } = wake;
   const archives = createSidecarArchives(sidecar);
   const histories = await listVerified(context, wake, "history");
   const homes = await listVerified(context, wake, "home");
-  const onDisk =
-    histories.length + homes.length > 0 ? await archives.historyState(signal) : { hasHistory: true, hasHome: true };
+  const disk = histories.length + homes.length > 0 ? await archives.historyState(signal) : nothing;
   // The gate opens with the history, so that HOME comes before.
-  if (!onDisk.hasHome) await restoreNewest(context, wake, { rows: homes, restore: archives.restoreHome });
-  if (onDisk.hasHistory || histories.length === 0) {
-    await sidecar.markRestored(signal);
+  const missedHomes = disk.hasHome ? findMissed(disk.known.home, homes) : homes;
+  await restoreNewest(context, wake, {
+    rows: missedHomes,
+    restore: (input) => archives.restoreHome({ ...input, knows: homes[0]?.id ?? null, keep: disk.hasHome }),
+  });
+  const knows = histories[0]?.id ?? null;
+  const missed = disk.hasHistory ? findMissed(disk.known.history, histories) : histories;
+  if (missed.length === 0) {
+    await archives.skipHistory({ knows, signal });
     return { outcome: "kept", cause: null };
   }
-  const restored = await restoreNewest(context, wake, { rows: histories, restore: archives.restoreHistory });
-  if (restored?.outcome === "kept") return { outcome: "kept", cause: null };
-  const cause =
-    restored?.outcome === "restored"
-      ? null
-      : `The agent's memory could not be brought back and it started fresh: ${restored?.cause ?? "no archive of it is whole"}.`;
-  if (!restored) await sidecar.markRestored(signal);
-  if (cause) context.logger.error({ sandboxId: wake.sandboxId, cause: restored?.cause }, "A history was damaged");
-  await noteMemory(context.database, wake, cause);
-  return { outcome: cause ? "fresh" : "restored", cause };
+  const found = await restoreNewest(context, wake, {
+    rows: missed,
+    restore: (input) => archives.restoreHistory({ ...input, knows, keep: disk.hasHistory }),
+  });
+  if (found?.answer.outcome === "kept") return { outcome: "kept", cause: null };
+  // Passed over for good: should the store give them back one day, the agent has gone on meanwhile.
+  if (!found) await archives.skipHistory({ knows, signal });
+  const outcome = found?.answer.outcome ?? (disk.hasHistory ? "kept" : "fresh");
+  const cause = causeOf(outcome, { damage: found?.answer.cause ?? null, isOlder: disk.hasHistory });
+  if (cause)
+    context.logger.error({ sandboxId: wake.sandboxId, cause }, "A history was damaged or older than it should be");
+  await noteMemory(context, wake, {
+    status: outcome === "fresh" ? "fresh" : "restored",
+    cause: cause ?? `The agent's memory was brought back from its archive of ${found?.row.createdAt.toUTCString()}.`,
+  });
+  return { outcome, cause };
+}
+
+function causeOf(
+  outcome: HistoryWake["outcome"],
+  { damage, isOlder }: { damage: string | null; isOlder: boolean },
+): string | null {
+  if (outcome === "fresh") {
+    const why = damage ?? "no archive of it is whole";
+    return `The agent's memory could not be brought back and it started fresh: ${why}.`;
+  }
+  if (outcome === "kept") {
+    return "The sandbox's disk is older than the archive of the agent's memory, which is damaged. The memory is that of the disk.";
+  }
+  return isOlder
+    ? "The sandbox's disk was older than the archive of the agent's memory, which was brought back. What was on the disk is set aside there."
+    : null;
 }
 
 async function listVerified({ database }: ArchiveContext, wake: Wake, kind: "history" | "home") {
@@ -44,14 +73,11 @@ async function listVerified({ database }: ArchiveContext, wake: Wake, kind: "his
 async function restoreNewest<Answer>(
   context: ArchiveContext,
   { sandboxId, signal }: Wake,
-  input: {
-    rows: Awaited<ReturnType<typeof listVerified>>;
-    restore: (input: RestoreArchive) => Promise<Answer>;
-  },
-): Promise<Answer | null> {
+  input: { rows: readonly ArchiveRow[]; restore: (input: RestoreArchive) => Promise<Answer> },
+): Promise<{ answer: Answer; row: ArchiveRow } | null> {
   for (const row of input.rows) {
     try {
-      return await input.restore({ body: await openStoredArchive(context, row, signal), signal });
+      return { answer: await input.restore({ body: await openStoredArchive(context, row, signal), signal }), row };
     } catch (error) {
       signal.throwIfAborted();
       if (!isUnusable(error)) throw error;
@@ -64,18 +90,4 @@ async function restoreNewest<Answer>(
 function isUnusable(error: unknown): boolean {
   if (error instanceof DamagedArchive) return true;
   return isAppError(error) && (error.kind === "invalid-input" || error.kind === "too-large");
-}
-
-/** All sessions of the sandbox share its memory. */
-async function noteMemory(database: Database, { actor, sandboxId }: Wake, cause: string | null): Promise<void> {
-  await database.transaction(actor, (tx) =>
-    tx
-      .update(sessions)
-      .set({
-        memoryStatus: cause ? "fresh" : "restored",
-        memoryCause: cause ?? "The agent's memory was brought back from its archive.",
-        memoryAt: sql`now()`,
-      })
-      .where(and(eq(sessions.sandboxId, sandboxId), isNotNull(sessions.agentSessionId))),
-  );
 }

@@ -1,6 +1,7 @@
 import type { RunningSandbox } from "../lifecycle/index.ts";
 import type { LogWriter } from "../sessions/index.ts";
 import type { AgentConnection, PlacedSession } from "./agent-connections.ts";
+import { noDoubt, readDoubt } from "./memory-doubt.ts";
 import { type Replacement, replaceSession } from "./replace-session.ts";
 import type { TurnContext, TurnJob } from "./turn-context.ts";
 import { storeAgentSession } from "./turn-rows.ts";
@@ -24,15 +25,27 @@ export async function placeSession(
   const known = connection.placed.get(sessionId);
   if (known && known.agentSessionId === saved) return { ...known, replaced: null };
   const signal = AbortSignal.any([job.stop, job.closing, sandbox.signal]);
-  const { directory } = await context.archives.openWorkspace({ ...sandbox, actor }, { sessionId, signal });
+  const doubting = saved === null ? Promise.resolve(noDoubt) : readDoubt(context.database, actor, turn);
+  doubting.catch(() => {});
+  const opened = await context.archives.openWorkspace({ ...sandbox, actor }, { sessionId, signal });
+  const { directory } = opened;
+  if (opened.note) await writer.add("error", { message: opened.note });
   const { client } = connection;
+  const { doubt, newestMessageId } = await doubting;
   const preparing = client.prepareDirectory(directory, signal);
   preparing.catch(() => {});
-  const isKept = saved !== null && (await client.keepSession({ agentSessionId: saved, directory, signal }));
+  const isKnown = saved !== null && (await client.keepSession({ agentSessionId: saved, directory, signal }));
+  // A memory that was brought back may end before the session's last turn did.
+  const isBehind =
+    isKnown &&
+    doubt !== null &&
+    newestMessageId !== null &&
+    !(await client.listMessages(saved, signal)).some(({ info }) => info.id === newestMessageId);
+  const isKept = isKnown && !isBehind;
   const replacement =
     saved === null || isKept
       ? null
-      : await replaceSession(context, job, { connection, directory, lost: saved, signal });
+      : await replaceSession(context, job, { connection, directory, lost: saved, doubt, signal });
   // opencode finds a title by itself, with one more call to a model; not where a person gave one.
   const title = turn.titleFrom === "person" ? turn.title : null;
   const agentSessionId =

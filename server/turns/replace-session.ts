@@ -20,25 +20,25 @@ const wayMilliseconds = 120_000;
 const unknown = "The agent did not know this session any more.";
 
 /**
- * For a saved id that the agent answers with 404 (invariant 10): a new session with the saved
- * conversation in it, by the first way that works. Killed half-way, the same is done again and meets
+ * For a saved id that the agent answers with 404 (invariant 10), or whose end it has forgotten: a new session
+ * with the saved conversation in it, by the first way that works. Killed half-way, the same is done again and meets
  * its own traces. Throws when the agent takes no session at all: then nothing is decided, and the
  * next turn tries again.
  */
 export async function replaceSession(
   context: TurnContext,
   job: TurnJob,
-  input: { connection: AgentConnection; directory: string; lost: string; signal: AbortSignal },
+  input: { connection: AgentConnection; directory: string; lost: string; doubt: string | null; signal: AbortSignal },
 ): Promise<Replacement> {
-  const { connection, directory, lost, signal } = input;
+  const { connection, directory, lost, doubt, signal } = input;
+  const why = doubt ?? unknown;
   const { client } = connection;
   const { sessionId, id: turnId, title } = job.turn;
   const saved = await readSavedEntries(context.database, job.actor, { sessionId, turnId, mostBytes: mostReadBytes });
   const { messages, cut } = selectConversation(saved.entries, saved);
   const begin = () =>
     client.createSession({ directory, title: job.turn.titleFrom === "person" ? title : null, signal });
-  if (messages.length === 0 && !cut)
-    return { agentSessionId: await begin(), status: "fresh", cause: unknown, note: null };
+  if (messages.length === 0 && !cut) return { agentSessionId: await begin(), status: "fresh", cause: why, note: null };
 
   const limited = () => AbortSignal.any([signal, AbortSignal.timeout(wayMilliseconds)]);
   const ways: [string, (replay: Replay) => Promise<void>][] = [
@@ -52,7 +52,7 @@ export async function replaceSession(
       const place = await client.findReplayPlace(directory, signal);
       replay = planReplay(messages, { seed: [way, sessionId, lost], title: title ?? "New session", place });
       await take(replay);
-      return { agentSessionId: replay.info.id, ...outcomeOf(cut) };
+      return { agentSessionId: replay.info.id, ...outcomeOf(cut, doubt) };
     } catch (error) {
       signal.throwIfAborted();
       context.logger.warn({ err: error, sessionId, way }, "A conversation was not taken back by the agent");
@@ -63,23 +63,28 @@ export async function replaceSession(
   return {
     agentSessionId: await begin(),
     status: "fresh",
-    cause: `${unknown} The saved conversation could not be given back to it: ${problem}`,
-    note: "The agent has lost its memory of this session, and the conversation could not be given back to it. It begins anew and knows only what you tell it from here on.",
+    cause: `${why} The saved conversation could not be given back to it: ${problem}`,
+    note: `${told("The agent has lost its memory of this session, and the conversation could not be given back to it.", doubt)} It begins anew and knows only what you tell it from here on.`,
   };
 }
 
-function outcomeOf(cut: boolean): Pick<Replacement, "status" | "cause" | "note"> {
+/** With what is known to have caused it. */
+const told = (loss: string, doubt: string | null) => (doubt ? `${loss} ${doubt}` : loss);
+
+function outcomeOf(cut: boolean, doubt: string | null): Pick<Replacement, "status" | "cause" | "note"> {
+  const why = doubt ?? unknown;
+  const lost = told("The agent had lost its memory of this session.", doubt);
   if (cut) {
     return {
       status: "partial",
-      cause: `${unknown} The newest part of the saved conversation was given back to it; the whole is too long.`,
-      note: "The agent had lost its memory of this session. The newest part of the conversation was given back to it; the earlier part was too long.",
+      cause: `${why} The newest part of the saved conversation was given back to it; the whole is too long.`,
+      note: `${lost} The newest part of the conversation was given back to it; the earlier part was too long.`,
     };
   }
   return {
     status: "replayed",
-    cause: `${unknown} The saved conversation was given back to it.`,
-    note: "The agent had lost its memory of this session. The conversation was given back to it from the log.",
+    cause: `${why} The saved conversation was given back to it.`,
+    note: `${lost} The conversation was given back to it from the log.`,
   };
 }
 

@@ -105,7 +105,7 @@ export async function storeAgentSession(
         memory_at = coalesce(memory_at, now())`;
   await database.transaction(actor, (tx) =>
     tx.execute(sql`
-      update sessions set agent_session_id = ${agentSessionId}, agent_directory = ${directory}, ${change}
+      update sessions set agent_session_id = ${agentSessionId}, agent_directory = ${directory}, memory_doubt = null, ${change}
       where id = ${sessionId}`),
   );
 }

@@ -7,6 +7,7 @@ import { refused } from "./entry-place.ts";
 import { type Extracted, type ExtractOptions, extractArchive } from "./extract-archive.ts";
 import { measureTree, type TreeMeasure } from "./measure-tree.ts";
 import { removeTree } from "./remove-tree.ts";
+import { setAside } from "./set-aside.ts";
 import { type Reach, stagingOf, swapDirectory } from "./swap-directory.ts";
 
 /** Longer than a tick of the file system's clock: what is written from now on has a later time. */
@@ -17,12 +18,14 @@ export interface RestoreOptions extends Omit<ExtractOptions, "into"> {
   directory: string;
   /** A last look at what would be swapped in. May change it. */
   inspect?(staged: string): Promise<void>;
+  /** Where what is replaced is kept instead of being removed. Killed in between, nothing is in its place. */
+  keepIn?: string | null;
   reach?: Reach;
 }
 
 /** The archive as the directory, whole; or the directory as it was, and a reason thrown. */
 export async function restoreDirectory(options: RestoreOptions): Promise<Extracted & { fingerprint: string }> {
-  const { directory, inspect, reach, ...extract } = options;
+  const { directory, inspect, keepIn, reach, ...extract } = options;
   const staged = stagingOf(directory);
   await removeTree(staged);
   try {
@@ -34,6 +37,7 @@ export async function restoreDirectory(options: RestoreOptions): Promise<Extract
       await sleep(tick);
       ({ fingerprint } = await measureInside(staged, extract.signal));
     }
+    if (keepIn) await setAside(directory, keepIn);
     await swapDirectory(directory, reach);
     return { ...extracted, fingerprint };
   } catch (error) {

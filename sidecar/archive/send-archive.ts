@@ -14,6 +14,8 @@ export interface Copies extends AsyncDisposable {
 
 export interface SendOptions extends Omit<PackOptions, "pool" | "notes" | "signal" | "replaced"> {
   makeCopies?(): Promise<Copies>;
+  /** Makes the disk remember this archive; called with all of it read. */
+  remember?(): Promise<void>;
 }
 
 /**
@@ -21,17 +23,24 @@ export interface SendOptions extends Omit<PackOptions, "pool" | "notes" | "signa
  * anything was read. Everything is cleaned up before the last byte: whoever has it may ask again.
  */
 export async function sendArchive(exchange: Exchange, measure: TreeMeasure, options: SendOptions): Promise<void> {
-  const { makeCopies, ...pack } = options;
+  const { makeCopies, remember, ...pack } = options;
   const pool = createBlockPool();
   const notes = createArchiveNotes();
+  let remembered = false;
   async function* archive(): AsyncGenerator<Buffer> {
     await using copies = await makeCopies?.();
     const replaced = copies ? { replaced: copies.byName } : {};
     yield* gzipBlocks(packTree({ ...pack, ...replaced, pool, notes, signal: exchange.signal }), pool);
+    // A full disk is no reason to go without an archive: then it is one that nothing is concluded from.
+    remembered =
+      (await remember?.().then(
+        () => true,
+        () => false,
+      )) ?? false;
   }
   await exchange.download({ "content-type": "application/gzip" }, archive(), () => {
     const { entries, bytes, leftOutCount: leftOut, changedCount: changed } = notes.manifest();
-    const note: ArchiveNote = { fingerprint: measure.fingerprint, entries, bytes, leftOut, changed };
+    const note: ArchiveNote = { fingerprint: measure.fingerprint, entries, bytes, leftOut, changed, remembered };
     return JSON.stringify(note);
   });
 }

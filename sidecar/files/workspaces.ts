@@ -2,6 +2,7 @@ import { execFile } from "node:child_process";
 import { mkdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import type { KnownArchives } from "../archive/known-archives.ts";
 import { removeTree } from "../archive/remove-tree.ts";
 import type { Exclusive } from "../exclusive.ts";
 import { codeOf, Problem } from "../problem.ts";
@@ -20,12 +21,15 @@ export interface Workspaces {
 
 export interface WorkspacesOptions {
   sessions: string;
+  /** Where what restores replaced is kept, by session. */
+  replaced: string;
   path: string;
   lives: WorkspaceLives;
+  known: Pick<KnownArchives, "forget">;
   exclusive: Exclusive;
 }
 
-export function createWorkspaces({ sessions, path, lives, exclusive }: WorkspacesOptions): Workspaces {
+export function createWorkspaces({ sessions, replaced, path, lives, known, exclusive }: WorkspacesOptions): Workspaces {
   // Nobody's configuration or hooks, and always the same: opencode knows a project by its root
   // commit, which so is that of the session also when its directory is made anew.
   const identity = { name: "Dormouse", email: "dormouse@dormouse.invalid", date: "2000-01-01T00:00:00Z" };
@@ -92,7 +96,9 @@ export function createWorkspaces({ sessions, path, lives, exclusive }: Workspace
       await underway.get(sessionId)?.catch(() => {});
       await exclusive.run(workspaceKey(sessionId), async () => {
         await removeTree(join(sessions, sessionId));
+        await removeTree(join(replaced, sessionId));
         await lives.forget(sessionId);
+        await known.forget(sessionId);
       });
     },
   };

@@ -1,10 +1,11 @@
 import { randomBytes } from "node:crypto";
-import { mkdir, readdir, rename, rm } from "node:fs/promises";
+import { mkdir, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { type RawName, rawNameOf } from "../../server/protocol/archive/raw-name.ts";
 import type { MeasureOptions } from "../archive/measure-tree.ts";
 import { removeTree } from "../archive/remove-tree.ts";
 import type { Copies } from "../archive/send-archive.ts";
+import { setAside } from "../archive/set-aside.ts";
 import type { WalkOptions } from "../archive/walk-tree.ts";
 import { Problem } from "../problem.ts";
 import { backUpDatabase, findDamage } from "./database.ts";
@@ -12,7 +13,6 @@ import { backUpDatabase, findDamage } from "./database.ts";
 /** Below the data directory: opencode's own folder, where its databases lie. */
 const agentFolder = "opencode";
 const dropped = new Set(["log", "cache", "bin", "tmp"].map((name) => `${agentFolder}/${name}`));
-const mostSetAside = 2;
 
 /** What an archive takes. Logs and what can be fetched again stay behind, and so does what belongs to a live database. */
 export function historyWalk(root: string): Pick<WalkOptions, "root" | "leaveOut"> {
@@ -57,12 +57,10 @@ export async function copyDatabases({ root, temporary }: { root: string; tempora
 }
 
 /** Looks at what is to become the history. A damaged one is set aside, an empty folder takes its place (invariant 7). */
-export async function settleDamage(staged: string, setAside: string): Promise<string | null> {
+export async function settleDamage(staged: string, place: string): Promise<string | null> {
   const damage = await findDamageIn(staged);
   if (!damage) return null;
-  await mkdir(setAside, { recursive: true, mode: 0o700 });
-  await rename(staged, join(setAside, `${Date.now()}-${randomBytes(4).toString("hex")}`));
-  for (const name of (await readdir(setAside)).sort().slice(0, -mostSetAside)) await removeTree(join(setAside, name));
+  await setAside(staged, place);
   await mkdir(staged, { mode: 0o755 });
   return damage;
 }

@@ -6,6 +6,7 @@ import {
   type HistoryState,
   type HomeRestored,
 } from "../../server/protocol/archive/archive-answers.ts";
+import { archiveIdIn, type KnownArchives } from "../archive/known-archives.ts";
 import { measureTree, requireWithin, type TreeLimits } from "../archive/measure-tree.ts";
 import { isRegenerable } from "../archive/regenerable.ts";
 import { restoreDirectory } from "../archive/restore-directory.ts";
@@ -31,7 +32,7 @@ export interface History {
   createHome(exchange: Exchange): Promise<void>;
   restoreHome(exchange: Exchange): Promise<void>;
   /** Opens the gate where there is nothing to restore. Idempotent. */
-  skip(): Promise<void>;
+  skip(exchange: Exchange): Promise<void>;
 }
 
 export interface HistoryOptions {
@@ -39,6 +40,7 @@ export interface HistoryOptions {
   marker: HistoryMarker;
   gate: { readonly gate: "closed" | "open"; open(): Promise<void> };
   exclusive: Exclusive;
+  known: KnownArchives;
   report(message: string): void;
   reach?: Reach;
 }
@@ -48,7 +50,7 @@ const homeLimits: TreeLimits = { mostBytes: 4 * 1024 ** 3, mostEntries: 300_000 
 const beforeStart = "The agent's start";
 
 export function createHistory(options: HistoryOptions): History {
-  const { layout, marker, gate, exclusive, report, reach } = options;
+  const { layout, marker, gate, exclusive, known, report, reach } = options;
   let skipping: Promise<void> | null = null;
 
   function requireOpen(): void {
@@ -68,10 +70,25 @@ export function createHistory(options: HistoryOptions): History {
     return { mostBytes: blocks * bsize, mostEntries };
   }
 
+  /** The subject as archives name it. */
+  function remembering(exchange: Exchange, subject: "history" | "home") {
+    const id = archiveIdIn(exchange.query, "archive");
+    return id ? { remember: () => known.add(subject, id) } : {};
+  }
+
+  async function passOver(exchange: Exchange, subject: "history" | "home"): Promise<void> {
+    const id = archiveIdIn(exchange.query, "knows");
+    if (id) await known.add(subject, id);
+  }
+
+  const keepIn = (exchange: Exchange, subject: "history" | "home") =>
+    exchange.query.has("keep") ? join(layout.replaced, subject) : null;
+
   return {
     async create(exchange) {
       await exchange.body();
       requireOpen();
+      const remember = remembering(exchange, "history");
       await exclusive.run("The agent's history", async () => {
         const limits = await historyLimits();
         const traces = await measureContent(historyTraces(layout.history), exchange.signal);
@@ -84,6 +101,7 @@ export function createHistory(options: HistoryOptions): History {
           limits,
           rootName: archiveRoots.history,
           withManifest: false,
+          ...remember,
         });
       });
     },
@@ -100,12 +118,14 @@ export function createHistory(options: HistoryOptions): History {
           unrelated: "ignore",
           limits: await historyLimits(),
           signal: exchange.signal,
+          keepIn: keepIn(exchange, "history"),
           async inspect(staged) {
             damage = await settleDamage(staged, join(layout.managed, "damaged-history"));
           },
           ...(reach ? { reach } : {}),
         });
         if (damage) report(`The restored history is damaged and was set aside: ${damage}`);
+        await passOver(exchange, "history");
         await marker.set(damage ? "fresh" : "restored");
         return { outcome: damage ? "fresh" : "restored", cause: damage, fingerprint: damage ? null : fingerprint };
       });
@@ -114,12 +134,17 @@ export function createHistory(options: HistoryOptions): History {
     },
     async state(exchange) {
       const home = await measureContent(homeWalk(layout.home), exchange.signal);
-      const state: HistoryState = { hasHistory: await hasDatabase(layout.history), hasHome: home.files > 0 };
+      const state: HistoryState = {
+        hasHistory: await hasDatabase(layout.history),
+        hasHome: home.files > 0,
+        known: { history: await known.list("history"), home: await known.list("home") },
+      };
       exchange.json(200, state);
     },
     async createHome(exchange) {
       await exchange.body();
       requireOpen();
+      const remember = remembering(exchange, "home");
       await exclusive.run("HOME", async () => {
         const walk = homeWalk(layout.home);
         const measure = await measureContent(walk, exchange.signal);
@@ -131,6 +156,7 @@ export function createHistory(options: HistoryOptions): History {
           limits: homeLimits,
           rootName: archiveRoots.home,
           withManifest: true,
+          ...remember,
         });
       });
     },
@@ -146,16 +172,20 @@ export function createHistory(options: HistoryOptions): History {
           unrelated: "refuse",
           limits: homeLimits,
           signal: exchange.signal,
+          keepIn: keepIn(exchange, "home"),
           ...(reach ? { reach } : {}),
         });
+        await passOver(exchange, "home");
         return { outcome: "restored", cause: null, fingerprint };
       });
       exchange.json(200, answer);
     },
-    async skip() {
+    async skip(exchange) {
+      await exchange.body();
       if (gate.gate === "open") return;
       skipping ??= exclusive
         .run(beforeStart, async () => {
+          await passOver(exchange, "history");
           if (!(await marker.find())) await marker.set("skipped");
           await gate.open();
         })

@@ -1,4 +1,4 @@
-import { randomUUID } from "node:crypto";
+import { randomBytes, randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { mkdir, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -210,6 +210,58 @@ describe("workspace snapshots", () => {
     expect((await stat(join(directory, "zeros"))).size).toBe(20_000_000);
     expect(await readdir(directory)).toEqual(["zeros"]);
     expect((await readdir(join(sandbox.workspace, "sessions"))).filter((name) => name.startsWith("."))).toEqual([]);
+  });
+
+  it("are remembered by the disk that they were made of, by then at the latest that they are complete", async () => {
+    const { id, directory } = await open();
+    await writeFile(join(directory, "mine"), "mine");
+    const known = async () => (await archives.workspaceState(id, deadline())).known;
+    const [first, second, third] = [randomUUID(), randomUUID(), randomUUID()];
+    const made = await archives.createWorkspace({ sessionId: id, archiveId: first, sink: gather, signal: deadline() });
+    expect(made).toMatchObject({ note: { remembered: true } });
+    expect(await known()).toEqual([first]);
+    const failing = async (body: AsyncIterable<Buffer>) => {
+      for await (const _chunk of body) throw new Error("no space");
+      return Buffer.of();
+    };
+    await writeFile(join(directory, "large"), randomBytes(4_000_000));
+    const cut = archives.createWorkspace({ sessionId: id, archiveId: second, sink: failing, signal: deadline() });
+    await expect(cut).rejects.toThrow("no space");
+    expect(await known()).toEqual([first]);
+    // Without a name it is an archive all the same.
+    await rm(join(directory, "large"));
+    const { note, stored } = await taken(id);
+    expect(note.remembered).toBe(false);
+    await archives.restoreWorkspace({ sessionId: id, body: chunksOf(stored), knows: third, signal: deadline() });
+    expect(await known()).toEqual([third, first]);
+    await boot.client.removeWorkspace(id, deadline());
+    expect(await known()).toEqual([]);
+    await expect(
+      archives.restoreWorkspace({ sessionId: id, body: chunksOf(stored), knows: "../x", signal: deadline() }),
+    ).rejects.toMatchObject({ kind: "invalid-input" });
+  });
+
+  it("set aside what they replace where that is asked for, until the session goes", async () => {
+    const { id, directory } = await open();
+    const archive = archiveOf([{ name: "workspace/theirs", content: "theirs" }]);
+    for (const words of ["first", "second", "third"]) {
+      await writeFile(join(directory, "mine"), words);
+      await archives.restoreWorkspace({ sessionId: id, body: chunksOf(archive), keep: true, signal: deadline() });
+      expect(await readdir(directory)).toEqual(["theirs"]);
+    }
+    const place = join(sandbox.workspace, "managed/replaced", id);
+    const kept = (await readdir(place)).sort();
+    const words = await Promise.all(kept.map((name) => readFile(join(place, name, "mine"), "utf8")));
+    expect(words).toEqual(["second", "third"]);
+    // A refused one sets nothing aside.
+    const refused = chunksOf(archiveOf([{ name: "../b" }]));
+    await expect(
+      archives.restoreWorkspace({ sessionId: id, body: refused, keep: true, signal: deadline() }),
+    ).rejects.toMatchObject({ kind: "invalid-input" });
+    expect(await readdir(directory)).toEqual(["theirs"]);
+    expect((await readdir(place)).sort()).toEqual(kept);
+    await boot.client.removeWorkspace(id, deadline());
+    await expect(stat(place)).rejects.toMatchObject({ code: "ENOENT" });
   });
 
   it("that were being restored when the sidecar was killed leave the old workspace", async () => {

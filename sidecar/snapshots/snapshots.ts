@@ -7,6 +7,7 @@ import {
   type WorkspaceState,
 } from "../../server/protocol/archive/archive-answers.ts";
 import { type RawName, rawName, rawNameOf } from "../../server/protocol/archive/raw-name.ts";
+import { archiveIdIn, type KnownArchives } from "../archive/known-archives.ts";
 import { measureTree, requireWithin, type TreeLimits, type TreeMeasure } from "../archive/measure-tree.ts";
 import { isRegenerable } from "../archive/regenerable.ts";
 import { restoreDirectory } from "../archive/restore-directory.ts";
@@ -31,6 +32,7 @@ export interface Snapshots {
 export interface SnapshotsOptions {
   layout: Layout;
   lives: WorkspaceLives;
+  known: KnownArchives;
   exclusive: Exclusive;
   reach?: Reach;
 }
@@ -44,7 +46,7 @@ export function workspaceKey(sessionId: string): string {
   return `The workspace ${sessionId}`;
 }
 
-export function createSnapshots({ layout, lives, exclusive, reach }: SnapshotsOptions): Snapshots {
+export function createSnapshots({ layout, lives, known, exclusive, reach }: SnapshotsOptions): Snapshots {
   const directoryOf = (sessionId: string) => join(layout.sessions, sessionId);
 
   async function isThere(sessionId: string): Promise<boolean> {
@@ -57,6 +59,7 @@ export function createSnapshots({ layout, lives, exclusive, reach }: SnapshotsOp
   return {
     async create(exchange, sessionId) {
       await exchange.body();
+      const id = archiveIdIn(exchange.query, "archive");
       await exclusive.run(workspaceKey(sessionId), async () => {
         const { life, complete } = await lives.find(sessionId);
         if (life !== "this" || !complete) {
@@ -73,11 +76,13 @@ export function createSnapshots({ layout, lives, exclusive, reach }: SnapshotsOp
           limits,
           rootName: archiveRoots.workspace,
           withManifest: true,
+          ...(id ? { remember: () => known.add(sessionId, id) } : {}),
         });
       });
     },
     async restore(exchange, sessionId) {
       const body = exchange.upload();
+      const knows = archiveIdIn(exchange.query, "knows");
       const restored = await exclusive.run(workspaceKey(sessionId), async () => {
         const done = await restoreDirectory({
           source: body,
@@ -86,8 +91,10 @@ export function createSnapshots({ layout, lives, exclusive, reach }: SnapshotsOp
           unrelated: "refuse",
           limits: limitsOf(exchange),
           signal: exchange.signal,
+          keepIn: exchange.query.has("keep") ? join(layout.replaced, sessionId) : null,
           ...(reach ? { reach } : {}),
         });
+        if (knows) await known.add(sessionId, knows);
         await lives.set(sessionId, "restored");
         return done;
       });
@@ -103,11 +110,13 @@ export function createSnapshots({ layout, lives, exclusive, reach }: SnapshotsOp
         fingerprint: found?.fingerprint ?? null,
         entries: found?.entries ?? 0,
         bytes: found?.bytes ?? 0,
+        known: await known.list(sessionId),
       };
       exchange.json(200, state);
     },
     async adopt(exchange, sessionId) {
       await exchange.body();
+      const knows = archiveIdIn(exchange.query, "knows");
       await exclusive.run(workspaceKey(sessionId), async () => {
         const { life, complete } = await lives.find(sessionId);
         if (life === "none" || !complete || !(await isThere(sessionId))) {
@@ -118,6 +127,7 @@ export function createSnapshots({ layout, lives, exclusive, reach }: SnapshotsOp
         if (expected !== null && expected !== fingerprint) {
           throw new Problem("conflict", "The workspace is not the one that was expected.");
         }
+        if (knows) await known.add(sessionId, knows);
         if (life === "earlier") await lives.set(sessionId, "adopted");
       });
       exchange.json(200, {});

@@ -42,8 +42,13 @@ export const archiveNote = z.object({
   bytes: z.number(),
   leftOut: z.number(),
   changed: z.number(),
+  /** The disk keeps the id that this archive was asked for under: one that does not know it is older. */
+  remembered: z.boolean().default(false),
 });
 export type ArchiveNote = z.infer<typeof archiveNote>;
+
+/** Ids of archives that the disk is not older than: made of it, restored to it, or passed over. Newest first. */
+const knownArchives = z.array(z.string()).default([]);
 
 /** `GET /opencode-history/state`: what the disk already has, also before the gate is open. */
 export const historyState = z.object({
@@ -51,6 +56,7 @@ export const historyState = z.object({
   hasHistory: z.boolean(),
   /** There is any file in HOME. */
   hasHome: z.boolean(),
+  known: z.object({ history: knownArchives, home: knownArchives }).default({ history: [], home: [] }),
 });
 export type HistoryState = z.infer<typeof historyState>;
 
@@ -88,5 +94,6 @@ export const workspaceState = z.object({
   fingerprint: z.string().nullable(),
   entries: z.number(),
   bytes: z.number(),
+  known: knownArchives,
 });
 export type WorkspaceState = z.infer<typeof workspaceState>;

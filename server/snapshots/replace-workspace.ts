@@ -1,0 +1,45 @@
+import { AppError, isAppError } from "../errors.ts";
+import type { ArchiveContext, OwnedSandbox } from "./archive-context.ts";
+import { type ArchiveRow, readGenerations, setRestoreRequest } from "./archive-rows.ts";
+import { createSidecarArchives } from "./sidecar-archives.ts";
+import { openStoredArchive } from "./stored-archive.ts";
+import type { TakenArchive } from "./take-archive.ts";
+
+export interface Replacing {
+  row: ArchiveRow;
+  sessionId: string;
+  signal: AbortSignal;
+  /** Archives the workspace as it stands. */
+  take(): Promise<TakenArchive>;
+  /** A last look before anything is replaced; archiving may have taken long. */
+  ready?(): Promise<void>;
+}
+
+/** Puts a snapshot in the place of whatever is there, which is archived first; where that fails nothing is changed. */
+export async function replaceWorkspace(
+  context: ArchiveContext,
+  sandbox: OwnedSandbox,
+  { row, sessionId, signal, take, ready }: Replacing,
+): Promise<void> {
+  const archives = createSidecarArchives(sandbox.sidecar);
+  const { exists, life } = await archives.workspaceState(sessionId, signal);
+  if (exists && life === "earlier") await archives.adoptWorkspace({ sessionId, signal });
+  // What nobody made here is never archived (invariant 21), so it is set aside.
+  const keep = exists && life === "none";
+  if (exists && !keep) await take().catch((error: unknown) => refuse(error, signal));
+  await ready?.();
+  const { newestFirst } = await readGenerations(context.database, sandbox, { kind: "workspace", sessionId });
+  const knows = newestFirst.find(({ state }) => state === "verified")?.id ?? null;
+  const body = await openStoredArchive(context, row, signal);
+  await archives.restoreWorkspace({ sessionId, body, knows, keep, signal });
+  await setRestoreRequest(context.database, sandbox.actor, { sessionId, archiveId: null });
+  context.onSessionChanged?.(sessionId);
+}
+
+function refuse(error: unknown, signal: AbortSignal): never {
+  signal.throwIfAborted();
+  const isTooLarge = isAppError(error) && error.kind === "too-large";
+  const why = isAppError(error) ? ` ${error.message}` : "";
+  const message = `Nothing was restored, because what is in the workspace now could not be archived first.${why}`;
+  throw new AppError(isTooLarge ? "conflict" : "unavailable", message, { cause: error });
+}

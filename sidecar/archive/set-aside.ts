@@ -1,0 +1,18 @@
+import { randomBytes } from "node:crypto";
+import { mkdir, readdir, rename } from "node:fs/promises";
+import { join } from "node:path";
+import { codeOf } from "../problem.ts";
+import { removeTree } from "./remove-tree.ts";
+
+const mostSetAside = 2;
+
+/** Moves a directory out of the way instead of removing it; a few of the newest stay in `place`. Nothing where there is none. */
+export async function setAside(directory: string, place: string): Promise<void> {
+  await mkdir(place, { recursive: true, mode: 0o700 });
+  try {
+    await rename(directory, join(place, `${Date.now()}-${randomBytes(4).toString("hex")}`));
+  } catch (error) {
+    if (codeOf(error) !== "ENOENT") throw error;
+  }
+  for (const name of (await readdir(place)).sort().slice(0, -mostSetAside)) await removeTree(join(place, name));
+}
