@@ -71,6 +71,16 @@ export async function extractArchive(options: ExtractOptions): Promise<Extracted
     unlinkSync(path);
   }
 
+  async function writeFile(name: RawName, path: Buffer, entry: FoundEntry): Promise<void> {
+    try {
+      await writeEntryFile(path, entry);
+    } catch (error) {
+      if (codeOf(error) !== "EEXIST") throw error;
+      clear(name, path);
+      await writeEntryFile(path, entry);
+    }
+  }
+
   async function place(entry: FoundEntry, segments: RawName[]): Promise<void> {
     const name = segments.join("/");
     const path = pathIn(into, name);
@@ -86,10 +96,9 @@ export async function extractArchive(options: ExtractOptions): Promise<Extracted
     }
     if (segments.length === 0) throw refused(entry.name, "the root is not a folder");
     makeParents(segments);
+    if (entry.kind === "file") return writeFile(name, path, entry);
     clear(name, path);
-    if (entry.kind === "file") {
-      await writeEntryFile(path, entry);
-    } else if (entry.kind === "link") {
+    if (entry.kind === "link") {
       requireDownwards(entry, segments);
       symlinkSync(nameBytes(entry.target), path);
     } else if (entry.kind === "hard-link") {
