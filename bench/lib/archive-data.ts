@@ -23,7 +23,7 @@ export async function makeSource(root: string, megabytes: number): Promise<void>
  */
 export async function makeBinary(root: string, megabytes: number): Promise<void> {
   await mkdir(root, { recursive: true });
-  const programs = piecesOfPrograms();
+  await using programs = piecesOfPrograms();
   for (let index = 0; index * 4 < megabytes; index += 1) {
     const bytes = Math.min(4, megabytes - index * 4) * megabyte;
     const place = index % 20;
