@@ -12,7 +12,6 @@ const unpackMember = promisify(gunzipWhole);
 const atOnce = 4;
 /** Of one member, unpacked. */
 const mostBlockBytes = 4 * 1024 * 1024;
-const magic = Buffer.from([0x1f, 0x8b]);
 
 /**
  * Unpacks while it is read. All of the source is read, also what follows the last member. Members that
@@ -26,9 +25,10 @@ export async function* gunzip(source: AsyncIterable<Uint8Array>): AsyncGenerator
       isFirst = false;
       yield block;
     }
-    // What follows a member but is none itself is passed over, as gunzip does.
-    if (isFirst || (await peek(2)).equals(magic)) yield* gunzipStream(rest);
-    else for await (const _ignored of rest);
+    // Members may be followed by zeros that fill up a tape, which the stream by itself would take for a damaged one.
+    const isOver = !isFirst && ((await peek(1))[0] ?? 0) === 0;
+    if (isOver) for await (const _zeros of rest);
+    else yield* gunzipStream(rest);
   } catch (error) {
     const code = codeOf(error) ?? "";
     if (code.startsWith("Z_") || code === "ERR_BUFFER_TOO_LARGE") throw damaged();
