@@ -26,6 +26,7 @@ const averages: (number | undefined)[] = [];
 async function measure(name: string, directory: string): Promise<void> {
   const archiveOf = ({ name: tool }: ArchiveTool) =>
     join(folder, `${name}-${tools.findIndex((one) => one.name === tool)}.tar.gz`);
+  console.log(`Measuring: ${name}`);
   // Not counted: it fills the page cache.
   for (const tool of tools) tool.create(directory, archiveOf(tool));
   const sizes = await Promise.all(tools.map(async (tool) => (await stat(archiveOf(tool))).size));

@@ -14,6 +14,8 @@ import {
 } from "../../sidecar/test-sidecar.ts";
 import type { Cost } from "./archive-tools.ts";
 
+const filesPerTurn = 10;
+
 /** A real sidecar whose agent has worked for some turns. */
 export interface AgentHistory extends AsyncDisposable {
   /** Over the signed door, with a backup of the live database and its check. */
@@ -22,20 +24,21 @@ export interface AgentHistory extends AsyncDisposable {
   restore(file: string): Promise<Cost>;
 }
 
-/** In each turn the scripted model has the agent copy a source file into its workspace, change it and read it. */
+/**
+ * In each turn the scripted model has the agent put ten source files into its workspace, change a note and
+ * read one of them: opencode keeps the conversation in its database and the workspace of each turn beside it.
+ */
 export async function growHistory(turns: number, sources: string): Promise<AgentHistory> {
   const sandbox = await createTestSandbox();
   const boot = await sandbox.boot();
   await boot.wake();
   const { id } = await createAgentSession(boot.client);
-  const files = await listFiles(sources, turns);
+  const files = await listFiles(sources, turns * filesPerTurn);
   let seen = 0;
-  for (const [turn, file] of files.entries()) {
-    await prompt(
-      boot.client,
-      id,
-      `@@bash cp '${file}' work-${turn}.txt && echo ${turn} >> notes && head -c 20000 work-${turn}.txt`,
-    );
+  for (let turn = 0; turn < turns; turn += 1) {
+    const taken = files.slice(turn * filesPerTurn, (turn + 1) * filesPerTurn);
+    const copy = taken.map((file, index) => `cp '${file}' ${turn}-${index}`).join("; ");
+    await prompt(boot.client, id, `@@bash ${copy}; echo ${turn} >> notes; head -c 20000 ${turn}-0`);
     const idle = (await collectEvents(boot.client, seen, isIdle)).at(-1);
     if (idle?.type === "agent") seen = idle.number;
   }
