@@ -1,118 +1,123 @@
 import { spawnSync } from "node:child_process";
-import { randomFillSync } from "node:crypto";
-import { createReadStream, createWriteStream } from "node:fs";
-import { copyFile, mkdir, mkdtemp, readdir, rm, stat, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { dirname, join, resolve } from "node:path";
-import { pipeline } from "node:stream/promises";
-import { createBlockPool } from "../sidecar/archive/block-filler.ts";
-import { gzipBlocks } from "../sidecar/archive/gzip-blocks.ts";
-import { packTree } from "../sidecar/archive/pack-tree.ts";
-import { restoreDirectory } from "../sidecar/archive/restore-directory.ts";
+import { rmSync } from "node:fs";
+import { mkdtemp, readdir, rm, stat } from "node:fs/promises";
+import { loadavg, tmpdir } from "node:os";
+import { join } from "node:path";
+import { growHistory, unpackPlainly } from "./lib/agent-history.ts";
+import { makeBinary, makeSource } from "./lib/archive-data.ts";
+import { type ArchiveTool, type Cost, gzip, isHere, ours, pigz } from "./lib/archive-tools.ts";
+import { median } from "./lib/statistics.ts";
 
 /**
- * Archives of a source-like and of a binary workspace, against `tar | gzip -1` and `pigz -1` on the same
- * files in the same run. SOURCE_MB and BINARY_MB set the sizes, ROUNDS how often; the best round counts.
+ * Archives of a source-like workspace, a binary one and an agent's history against `tar | gzip -1` and
+ * `tar | pigz -1`, on the same files in the same run, taking turns; medians. Files are on disk (TMPDIR) and
+ * in the page cache for all alike; archives are made into /dev/null. SOURCE_MB, BINARY_MB and TURNS set the
+ * sizes (0 leaves one out), ROUNDS how often. The full size, which is the default, takes 6 GB of disk.
  */
-const megabyte = 1024 * 1024;
-const sizes = { source: Number(process.env.SOURCE_MB ?? 100), binary: Number(process.env.BINARY_MB ?? 1_000) };
-const rounds = Number(process.env.ROUNDS ?? 3);
-const folder = await mkdtemp(join(tmpdir(), "dormouse-bench-"));
-const limits = { mostBytes: 8e9, mostEntries: 1_000_000 };
+const size = (name: string, otherwise: number) => Number(process.env[name] ?? otherwise);
+const megabytes = { source: size("SOURCE_MB", 100), binary: size("BINARY_MB", 1_000) };
+const turns = size("TURNS", 50);
+const rounds = size("ROUNDS", 5);
+const folder = await mkdtemp(join(process.env.BENCH_DIRECTORY ?? tmpdir(), "dormouse-bench-"));
+const tools = [ours, gzip, ...(isHere("pigz") ? [pigz] : [])];
+const rows: Record<string, Record<string, string | number>> = {};
+const averages: (number | undefined)[] = [];
 
-/** Real sources: those of the packages that this clone has installed. */
-async function makeSource(root: string, bytes: number): Promise<void> {
-  const modules = resolve(import.meta.dirname, "../node_modules");
-  const entries = await readdir(modules, { recursive: true, withFileTypes: true });
-  let copied = 0;
-  for (const entry of entries.filter(({ name }) => /\.(js|mjs|ts|css|md|json)$/.test(name))) {
-    if (!entry.isFile()) continue;
-    const from = join(entry.parentPath, entry.name);
-    const to = join(root, from.slice(modules.length).replaceAll("node_modules", "modules"));
-    await mkdir(dirname(to), { recursive: true });
-    await copyFile(from, to);
-    copied += (await stat(to)).size;
-    if (copied >= bytes) return;
-  }
+async function measure(name: string, directory: string): Promise<void> {
+  const archiveOf = ({ name: tool }: ArchiveTool) =>
+    join(folder, `${name}-${tools.findIndex((one) => one.name === tool)}.tar.gz`);
+  console.log(`Measuring: ${name}`);
+  // Not counted: it fills the page cache.
+  for (const tool of tools) tool.create(directory, archiveOf(tool));
+  const sizes = await Promise.all(tools.map(async (tool) => (await stat(archiveOf(tool))).size));
+  const created = takeTurns((tool) => tool.create(directory, "/dev/null"));
+  report(`${name}: create`, created, sizes);
+  let made = 0;
+  const isMany = (await readdir(directory, { recursive: true })).length > 1_000;
+  const restored = takeTurns((tool) => {
+    // What earlier runs have left to be written to disk would slow this one down.
+    spawnSync("sync", ["-f", folder]);
+    made += 1;
+    const to = join(folder, `${name}-restored-${made}`);
+    const cost = tool.restore(archiveOf(tool), to);
+    // Removed at the end: for a minute after many files were, ext4 takes long to make others.
+    if (!isMany) rmSync(to, { recursive: true });
+    return cost;
+  });
+  report(`${name}: restore`, restored);
+  averages.push(loadavg()[0]);
 }
 
-/** Half of it cannot be compressed, like pictures; half can, like weights and tables. */
-async function makeBinary(root: string, bytes: number): Promise<void> {
-  await mkdir(root, { recursive: true });
-  const file = 50 * megabyte;
-  for (let index = 0; index * file < bytes; index += 1) {
-    const content = Buffer.alloc(Math.min(file, bytes - index * file));
-    randomFillSync(content, 0, Math.floor(content.length / 2));
-    for (let at = Math.floor(content.length / 2); at + 4 < content.length; at += 4) content.writeUInt32LE(at >>> 6, at);
-    await writeFile(join(root, `${index}.bin`), content);
-  }
-}
-
-async function best(work: () => Promise<void> | void): Promise<number> {
-  let least = Number.POSITIVE_INFINITY;
+function takeTurns(work: (tool: ArchiveTool) => Cost): Cost[][] {
+  const costs: Cost[][] = tools.map(() => []);
   for (let round = 0; round < rounds; round += 1) {
-    const began = performance.now();
-    await work();
-    least = Math.min(least, performance.now() - began);
+    for (const [index, tool] of tools.entries()) costs[index]?.push(work(tool));
   }
-  return least / 1_000;
+  return costs;
 }
 
-function shell(command: string): void {
-  const { status, stderr } = spawnSync("sh", ["-c", command], { encoding: "utf8" });
-  if (status !== 0) throw new Error(stderr);
-}
-
-async function pack(root: string, to: string): Promise<void> {
-  const pool = createBlockPool();
-  const signal = AbortSignal.timeout(3_600_000);
-  const options = { walk: { root }, rootName: "workspace", limits, withManifest: true, pool, signal };
-  await pipeline(gzipBlocks(packTree(options), pool), createWriteStream(to));
-}
-
-async function unpack(from: string, directory: string): Promise<void> {
-  const signal = AbortSignal.timeout(3_600_000);
-  const source = createReadStream(from, { highWaterMark: 262_144 });
-  await restoreDirectory({ source, directory, rootName: "workspace", unrelated: "refuse", limits, signal });
-}
-
-const has = (program: string) => spawnSync("sh", ["-c", `command -v ${program}`]).status === 0;
-
-async function measure(name: string, root: string): Promise<void> {
-  const bytes = Number(spawnSync("du", ["-sb", root], { encoding: "utf8" }).stdout.split("\t")[0]) / megabyte;
-  const file = (tool: string) => join(folder, `${tool}.tar.gz`);
-  const tools: [string, () => Promise<void> | void][] = [
-    ["ours", () => pack(root, file("ours"))],
-    ["gzip", () => shell(`tar -C '${dirname(root)}' -c '${name}' | gzip -1 > '${file("gzip")}'`)],
-  ];
-  if (has("pigz"))
-    tools.push(["pigz", () => shell(`tar -C '${dirname(root)}' -c '${name}' | pigz -1 > '${file("pigz")}'`)]);
-  const seconds: Record<string, number> = {};
-  for (const [tool, work] of tools) {
-    seconds[tool] = await best(work);
-    const size = (await stat(file(tool))).size / megabyte;
-    report(`${name}: create with ${tool}`, seconds[tool], bytes, `${size.toFixed(1)} MB`);
+function report(what: string, costs: readonly Cost[][], sizes: readonly number[] = []): void {
+  const peer = tools.indexOf(gzip);
+  const peerSeconds = middle(costs[peer] ?? [], "seconds");
+  for (const [index, tool] of tools.entries()) {
+    add(`${what}, ${tool.name}`, costs[index] ?? [], peerSeconds, sizes[index], sizes[peer]);
   }
-  const ratio = (seconds.gzip ?? 0) / (seconds.ours ?? 1);
-  console.log(`${name}: create is ${ratio.toFixed(2)} times as fast as tar | gzip -1`);
-  report(`${name}: restore with ours`, await best(() => unpack(file("ours"), join(folder, "restored"))), bytes);
-  const plain = join(folder, "plain");
-  const untar = `rm -rf '${plain}' && mkdir '${plain}' && tar -xzf '${file("gzip")}' -C '${plain}'`;
-  report(`${name}: restore with tar -xzf`, await best(() => shell(untar)), bytes);
+  if (!tools.includes(pigz)) rows[`${what}, ${pigz.name}`] = { seconds: "pigz is not here" };
 }
 
-function report(what: string, seconds: number, bytes: number, more = ""): void {
-  const memory = Math.round(process.resourceUsage().maxRSS / 1_024);
-  console.log(
-    `${what.padEnd(36)} ${seconds.toFixed(2).padStart(7)} s ${(bytes / seconds).toFixed(0).padStart(6)} MB/s  ${more.padEnd(10)} most RSS ${memory} MB`,
-  );
+function add(row: string, costs: readonly Cost[], peerSeconds: number, bytes?: number, peerBytes?: number): void {
+  const seconds = middle(costs, "seconds");
+  const memory = Math.max(...costs.map(({ memoryBytes = 0 }) => memoryBytes));
+  rows[row] = {
+    seconds: seconds.toFixed(2),
+    "speed to gzip's": (peerSeconds / seconds).toFixed(2),
+    "CPU seconds": middle(costs, "cpuSeconds").toFixed(2),
+    ...(bytes && peerBytes ? { MB: (bytes / 1e6).toFixed(1), "size to gzip's": (bytes / peerBytes).toFixed(3) } : {}),
+    ...(memory ? { "most RSS, MB": Math.round(memory / 1e6) } : {}),
+  };
+}
+
+function middle(costs: readonly Cost[], what: "seconds" | "cpuSeconds"): number {
+  return median(costs.map((cost) => cost[what]));
+}
+
+/** The plain files of the history like the others, then as the sidecar does it: with backup, check, hash and proof. */
+async function measureHistory(sources: string): Promise<void> {
+  await using history = await growHistory(turns, sources);
+  const archive = join(folder, "history.tar.gz");
+  await history.create(archive);
+  await unpackPlainly(archive, join(folder, "history"));
+  const name = `history of ${turns} turns`;
+  await measure(name, join(folder, "history"));
+  const created: Cost[] = [];
+  const restored: Cost[] = [];
+  const peers = { created: [] as Cost[], restored: [] as Cost[] };
+  for (let round = 0; round < rounds; round += 1) {
+    created.push(await history.create("/dev/null"));
+    peers.created.push(gzip.create(join(folder, "history"), "/dev/null"));
+    restored.push(await history.restore(archive));
+    peers.restored.push(gzip.restore(join(folder, `${name}-1.tar.gz`), join(folder, `again-${round}`)));
+  }
+  add(`${name}: create, sidecar`, created, middle(peers.created, "seconds"));
+  add(`${name}: restore, sidecar`, restored, middle(peers.restored, "seconds"));
 }
 
 try {
-  await makeSource(join(folder, "source"), sizes.source * megabyte);
-  await measure("source", join(folder, "source"));
-  await makeBinary(join(folder, "binary"), sizes.binary * megabyte);
-  await measure("binary", join(folder, "binary"));
+  averages.push(loadavg()[0]);
+  const sources = join(folder, "source");
+  await makeSource(sources, megabytes.source || 1);
+  if (megabytes.source > 0) await measure("source", sources);
+  if (turns > 0) await measureHistory(sources);
+  if (megabytes.binary > 0) {
+    await makeBinary(join(folder, "binary"), megabytes.binary);
+    await measure("binary", join(folder, "binary"));
+  }
+  const files = (await readdir(sources, { recursive: true })).length;
+  console.log(
+    `source: ${megabytes.source} MB, ${files} entries; binary: ${megabytes.binary} MB; ${rounds} rounds, medians`,
+  );
+  console.table(rows);
+  console.log(`Load average of the machine meanwhile: ${averages.map((average) => average?.toFixed(1)).join(", ")}`);
 } finally {
   await rm(folder, { recursive: true, force: true });
 }

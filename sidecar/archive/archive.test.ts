@@ -25,7 +25,7 @@ import { archiveManifest } from "../../server/protocol/archive/archive-answers.t
 import { waitUntil } from "../test-sidecar.ts";
 import { createArchiveNotes } from "./archive-notes.ts";
 import { measureTree } from "./measure-tree.ts";
-import { packed, packInto, restoreFrom, run, withFolder } from "./test-archives.ts";
+import { archiveOf, packed, packInto, restoreFrom, run, withFolder } from "./test-archives.ts";
 import { walkTree } from "./walk-tree.ts";
 
 const bytes = (...values: number[]) => Buffer.from(values);
@@ -266,6 +266,21 @@ describe("an archive", () => {
       expect((await stat(join(folder, "to/locked"))).mode & 0o777).toBe(0o500);
       await restoreFrom(file, join(folder, "to"));
       expect(await readFile(join(folder, "to/locked/inner/file"), "utf8")).toBe("x");
+    }));
+
+  it("restores the later one of two entries of a name, and nothing through the earlier one", () =>
+    withFolder(async (folder) => {
+      const twice = archiveOf([
+        { name: "workspace/a", content: "old" },
+        { name: "workspace/b", kind: "link", target: "a" },
+        { name: "workspace/b", content: "new" },
+        { name: "workspace/c", content: "old" },
+        { name: "workspace/c", content: Buffer.alloc(700_000, "n") },
+      ]);
+      await restoreFrom(twice, join(folder, "to"));
+      expect(await readFile(join(folder, "to/a"), "utf8")).toBe("old");
+      expect(await readFile(join(folder, "to/b"), "utf8")).toBe("new");
+      expect((await stat(join(folder, "to/c"))).size).toBe(700_000);
     }));
 
   it("never restores set-user-id and the like", () =>

@@ -4,7 +4,7 @@ export interface BlockPool {
   give(block: Buffer): void;
 }
 
-export const blockSize = 1024 * 1024;
+export const blockSize = 512 * 1024;
 
 export function createBlockPool(): BlockPool {
   const free: Buffer[] = [];

@@ -24,6 +24,7 @@ export interface ExtractOptions {
   signal: AbortSignal;
 }
 
+const mostRemembered = 10_000;
 /** What an entry may take beside its content, on average. */
 const headerBytes = 2_048;
 
@@ -40,20 +41,20 @@ export async function extractArchive(options: ExtractOptions): Promise<Extracted
   const { source, into, limits, signal } = options;
   const slices = createTimeSlices(signal);
   const locked: { path: Buffer; mode: number }[] = [];
-  let knownParent: RawName | null = null;
+  /** Made here, and so folders for good: nothing replaces one. */
+  const folders = new Set<RawName>();
   let entries = 0;
   let bytes = 0;
 
   /** Every folder on the way must be one that stands here already, or is made now. */
   function makeParents(segments: readonly RawName[]): void {
-    const parent = segments.slice(0, -1).join("/");
-    if (parent === knownParent) return;
+    if (folders.has(segments.slice(0, -1).join("/"))) return;
     for (let depth = 1; depth < segments.length; depth += 1) makeDirectory(segments.slice(0, depth), 0o755);
-    knownParent = parent;
   }
 
   function makeDirectory(segments: readonly RawName[], mode: number): void {
     const name = segments.join("/");
+    if (folders.has(name)) return;
     const path = pathIn(into, name);
     try {
       mkdirSync(path, mode);
@@ -61,6 +62,8 @@ export async function extractArchive(options: ExtractOptions): Promise<Extracted
       if (codeOf(error) !== "EEXIST") throw error;
       if (!lstatSync(path).isDirectory()) throw refused(name, "it lies below something that is not a folder");
     }
+    if (folders.size >= mostRemembered) folders.clear();
+    folders.add(name);
   }
 
   /** Where nothing stands in the way; a later entry of a name replaces an earlier one. */
@@ -69,6 +72,16 @@ export async function extractArchive(options: ExtractOptions): Promise<Extracted
     if (!standing) return;
     if (standing.isDirectory()) throw refused(name, "it is a folder as well");
     unlinkSync(path);
+  }
+
+  async function writeFile(name: RawName, path: Buffer, entry: FoundEntry): Promise<void> {
+    try {
+      await writeEntryFile(path, entry);
+    } catch (error) {
+      if (codeOf(error) !== "EEXIST") throw error;
+      clear(name, path);
+      await writeEntryFile(path, entry);
+    }
   }
 
   async function place(entry: FoundEntry, segments: RawName[]): Promise<void> {
@@ -86,10 +99,9 @@ export async function extractArchive(options: ExtractOptions): Promise<Extracted
     }
     if (segments.length === 0) throw refused(entry.name, "the root is not a folder");
     makeParents(segments);
+    if (entry.kind === "file") return writeFile(name, path, entry);
     clear(name, path);
-    if (entry.kind === "file") {
-      await writeEntryFile(path, entry);
-    } else if (entry.kind === "link") {
+    if (entry.kind === "link") {
       requireDownwards(entry, segments);
       symlinkSync(nameBytes(entry.target), path);
     } else if (entry.kind === "hard-link") {

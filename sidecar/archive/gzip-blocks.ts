@@ -1,31 +1,34 @@
-import { promisify } from "node:util";
-import { gzip } from "node:zlib";
 import { type BlockPool, blockSize } from "./block-filler.ts";
+import { type Compressor, createCompressors } from "./compressor.ts";
+import { statingItsLength } from "./gzip-member.ts";
+import { isWorthCompressing } from "./is-worth-compressing.ts";
+import { workAhead } from "./work-ahead.ts";
 
-const compress = promisify(gzip);
-/** Takes the zlib of Node hardly longer than level 1 does, and makes less of it. */
+/** Takes the zlib of Node a tenth longer than level 1 does, which makes more of programs than `gzip -1` does. */
 const level = 2;
-/** As many as the thread pool has threads. */
-const atOnce = 4;
-/** Room for a whole block that does not shrink, so that each is one trip to the thread pool. */
-const outputBytes = blockSize + 64 * 1024;
+/** More than the thread pool has threads: none waits while this one reads files. */
+const atOnce = 6;
 
 /**
  * Each block becomes a gzip member of its own, several at once on the thread pool: every gunzip reads
  * members one after another as one stream.
  */
 export async function* gzipBlocks(blocks: AsyncIterable<Buffer>, pool: BlockPool): AsyncGenerator<Buffer> {
-  const underway: Promise<Buffer>[] = [];
+  const compressing = createCompressors({ level, blockBytes: blockSize });
+  const storing = createCompressors({ level: 0, blockBytes: blockSize });
+  const makeMember = (block: Buffer) => shorter(block, compressing, storing).finally(() => pool.give(block));
   try {
-    for await (const block of blocks) {
-      const member = compress(block, { level, memLevel: 9, chunkSize: outputBytes }).finally(() => pool.give(block));
-      // Rejections wait for their turn below.
-      member.catch(() => {});
-      underway.push(member);
-      if (underway.length >= atOnce) yield (await underway.shift()) as Buffer;
-    }
-    while (underway.length > 0) yield (await underway.shift()) as Buffer;
+    for await (const member of workAhead(blocks, atOnce, makeMember)) yield* statingItsLength(member);
   } finally {
-    await Promise.allSettled(underway);
+    compressing.close();
+    storing.close();
   }
+}
+
+async function shorter(block: Buffer, compressing: Compressor, storing: Compressor): Promise<Buffer> {
+  if (await isWorthCompressing(block)) {
+    const member = await compressing.compress(block);
+    if (member.length <= block.length) return member;
+  }
+  return storing.compress(block);
 }

@@ -4,6 +4,8 @@ import { broken } from "./decode-header.ts";
 export interface ByteReader {
   /** Null at the end of the stream; damaged when it ends in between. */
   take(bytes: number): Promise<Buffer | null>;
+  /** Without waiting; null when not all of it is here. */
+  takeNow(bytes: number): Buffer | null;
   /** The next `bytes`, in pieces as they come. */
   pieces(bytes: number): AsyncGenerator<Buffer>;
   /** Reads and forgets all that is left. */
@@ -40,6 +42,7 @@ export function createByteReader(source: AsyncIterable<Uint8Array>, onBytes: (to
     get received() {
       return received;
     },
+    takeNow: (bytes) => (current.length >= bytes ? next(bytes) : null),
     async take(bytes) {
       if (current.length >= bytes) return next(bytes);
       const parts: Buffer[] = [];

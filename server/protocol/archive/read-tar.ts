@@ -18,6 +18,8 @@ export interface FoundEntry extends Omit<TarEntry, "kind"> {
   flag: string;
   /** Of a file. What is not read is skipped. */
   body: AsyncIterable<Buffer>;
+  /** All of the body without waiting, instead of reading it; null when it is not all here yet. */
+  takeBody(): Buffer | null;
 }
 
 const mostExtensionBytes = 64 * 1024;
@@ -62,9 +64,14 @@ export async function* readTar(
         yield piece;
       }
     };
-    yield { ...entry, body: body() };
-    for await (const piece of reader.pieces(left)) left -= piece.length;
-    for await (const _padding of reader.pieces(paddingOf(bytes)));
+    const takeBody = () => {
+      const whole = left === bytes ? reader.takeNow(bytes) : null;
+      if (whole) left = 0;
+      return whole;
+    };
+    yield { ...entry, body: { [Symbol.asyncIterator]: body }, takeBody };
+    const unread = left + paddingOf(bytes);
+    if (!reader.takeNow(unread)) for await (const _skipped of reader.pieces(unread));
   }
   await reader.drain();
 }
@@ -75,7 +82,7 @@ async function nextHeader(reader: ByteReader): Promise<TarHeader | null> {
   let longName: RawName | null = null;
   let longTarget: RawName | null = null;
   for (let extensions = 0; extensions <= mostExtensionsInARow; extensions += 1) {
-    const block = await reader.take(blockBytes);
+    const block = reader.takeNow(blockBytes) ?? (await reader.take(blockBytes));
     if (!block) throw broken("its end is missing");
     const header = decodeHeader(block);
     if (!header) return null;
@@ -100,7 +107,7 @@ async function nextHeader(reader: ByteReader): Promise<TarHeader | null> {
   throw broken("it has too many extended headers in a row");
 }
 
-function entryOf({ flag, ...header }: TarHeader): Omit<FoundEntry, "body"> {
+function entryOf({ flag, ...header }: TarHeader): Omit<FoundEntry, "body" | "takeBody"> {
   // Old tar knew directories by their name alone.
   const kind = kinds[flag] === "file" && header.name.endsWith("/") ? "directory" : (kinds[flag] ?? "other");
   const size = kind === "file" ? header.size : 0;

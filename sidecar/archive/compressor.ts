@@ -1,0 +1,52 @@
+import type { TransformOptions } from "node:stream";
+import { constants, createGzip, type ZlibOptions, type ZlibReset } from "node:zlib";
+
+/** Makes gzip members on the thread pool, one at a time. To be closed. */
+export interface Compressor {
+  compress(block: Buffer): Promise<Buffer>;
+  close(): void;
+}
+
+/** As many as are needed at once; each is used again. */
+export function createCompressors(options: { level: number; blockBytes: number }): Compressor {
+  const all = new Set<Compressor>();
+  const free: Compressor[] = [];
+  return {
+    async compress(block) {
+      const compressor = free.pop() ?? createCompressor(options);
+      all.add(compressor);
+      const member = await compressor.compress(block);
+      free.push(compressor);
+      return member;
+    },
+    close() {
+      for (const compressor of all) compressor.close();
+    },
+  };
+}
+
+/**
+ * One zlib stream for many members: to make and clear one for each block takes the thread of the door
+ * as long as to read files into it, and gives the garbage collector megabytes to look for.
+ */
+function createCompressor({ level, blockBytes }: { level: number; blockBytes: number }): Compressor {
+  const most = blockBytes + 64 * 1024;
+  // Nothing is read before the member is whole, so all of it must find room.
+  const options: ZlibOptions & TransformOptions = { level, memLevel: 9, chunkSize: most, highWaterMark: 2 * most };
+  const stream = createGzip(options) as ReturnType<typeof createGzip> & ZlibReset;
+  return {
+    compress: (block) =>
+      new Promise((resolve, reject) => {
+        stream.once("error", reject);
+        stream.write(block);
+        stream.flush(constants.Z_FINISH, () => {
+          if (stream.destroyed) return;
+          stream.off("error", reject);
+          const member: Buffer = stream.read();
+          stream.reset();
+          resolve(member);
+        });
+      }),
+    close: () => stream.destroy(),
+  };
+}
