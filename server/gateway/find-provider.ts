@@ -1,11 +1,11 @@
-import { asc, eq } from "drizzle-orm";
 import type { Database } from "../../db/client.ts";
-import { providers, tenants } from "../../db/schema/index.ts";
+import type { providers } from "../../db/schema/index.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
 import { type PermissionPolicy, type ProviderKind, providerKeyContext } from "../models/index.ts";
 import { providerId } from "../protocol/ids.ts";
 
-export type ProviderRow = typeof providers.$inferSelect;
+type ProviderRow = typeof providers.$inferSelect;
+type ProviderSecret = Pick<ProviderRow, "id" | "kind" | "name" | "baseUrl" | "keyEncrypted">;
 type Person = { tenantId: string; userId: string };
 
 /** A provider with its key opened: never leaves this feature. */
@@ -28,8 +28,10 @@ export async function findProvider(
 ): Promise<CallableProvider | null> {
   const id = providerId.safeParse(wanted);
   if (!id.success) return null;
-  const [row] = await database.transaction(asPerson(caller), (tx) =>
-    tx.select().from(providers).where(eq(providers.id, id.data)),
+  const [row] = await database.call<ProviderSecret>(
+    `select id, kind, name, base_url as "baseUrl", key_encrypted as "keyEncrypted"
+      from find_provider($1::uuid, $2::uuid, $3::uuid)`,
+    [caller.tenantId, caller.userId, id.data],
   );
   if (!row) return null;
   const { kind, name, baseUrl, keyEncrypted } = row;
@@ -38,24 +40,25 @@ export async function findProvider(
 }
 
 export interface TenantModels {
-  providers: ProviderRow[];
+  providers: Pick<ProviderRow, "id" | "kind" | "name" | "models">[];
   defaultModel: { providerId: string; modelId: string } | null;
   permissionPolicy: PermissionPolicy;
 }
 
-export async function readTenantModels(database: Database, person: Person): Promise<TenantModels> {
-  return database.transaction(asPerson(person), async (tx) => {
-    const rows = await tx.select().from(providers).orderBy(asc(providers.createdAt), asc(providers.id));
-    const [tenant] = await tx.select().from(tenants);
-    const { defaultProviderId, defaultModelId } = tenant ?? {};
-    return {
-      providers: rows,
-      defaultModel:
-        defaultProviderId && defaultModelId ? { providerId: defaultProviderId, modelId: defaultModelId } : null,
-      permissionPolicy: tenant?.permissionPolicy ?? "allow",
-    };
-  });
+interface TenantModelsRow extends Pick<TenantModels, "providers" | "permissionPolicy"> {
+  defaultProviderId: string | null;
+  defaultModelId: string | null;
 }
 
-// The sandbox acts for its person, but never as an admin.
-const asPerson = ({ tenantId, userId }: Person) => ({ tenantId, userId, role: "user" as const });
+/** The sandbox acts for its person, but never as an admin. */
+export async function readTenantModels(database: Database, { tenantId, userId }: Person): Promise<TenantModels> {
+  const [row] = await database.call<TenantModelsRow>(
+    `select providers, default_provider_id as "defaultProviderId", default_model_id as "defaultModelId",
+      permission_policy as "permissionPolicy" from read_tenant_models($1::uuid, $2::uuid)`,
+    [tenantId, userId],
+  );
+  const { providers = [], defaultProviderId, defaultModelId, permissionPolicy = "allow" } = row ?? {};
+  const defaultModel =
+    defaultProviderId && defaultModelId ? { providerId: defaultProviderId, modelId: defaultModelId } : null;
+  return { providers, defaultModel, permissionPolicy };
+}

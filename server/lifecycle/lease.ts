@@ -106,10 +106,12 @@ export function createLeases(options: { database: Database; instance: string; pl
       return rows.length > 0;
     },
     async touch(lease) {
-      const rows = await database.transaction(lease.actor, (tx) =>
-        tx.update(sandboxes).set({ lastActiveAt: sql`now()` }).where(own(lease)).returning({ id: sandboxes.id }),
+      const { sandboxId, epoch, actor } = lease;
+      const [row] = await database.call<{ touched: boolean }>(
+        "select touch_sandbox($1::uuid, $2::uuid, $3::uuid, $4, $5::bigint) as touched",
+        [actor.tenantId, actor.userId, sandboxId, owner, epoch],
       );
-      if (rows.length === 0) throw superseded();
+      if (!row?.touched) throw superseded();
     },
     async release(lease) {
       await database.transaction(lease.actor, (tx) =>

@@ -1,0 +1,33 @@
+-- What every prompt waits for, each in one round trip, as the person named: row-level security judges.
+CREATE FUNCTION find_provider(for_tenant uuid, for_user uuid, wanted uuid)
+RETURNS TABLE (id uuid, kind text, name text, base_url text, key_encrypted text)
+LANGUAGE plpgsql VOLATILE SET search_path = public, pg_temp AS $$
+BEGIN
+  PERFORM set_config('dormouse.tenant_id', for_tenant::text, true),
+    set_config('dormouse.user_id', for_user::text, true), set_config('dormouse.role', 'user', true);
+  RETURN QUERY SELECT p.id, p.kind, p.name, p.base_url, p.key_encrypted FROM providers p WHERE p.id = wanted;
+END $$;
+--> statement-breakpoint
+
+CREATE FUNCTION read_tenant_models(for_tenant uuid, for_user uuid)
+RETURNS TABLE (providers jsonb, default_provider_id uuid, default_model_id text, permission_policy text)
+LANGUAGE plpgsql VOLATILE SET search_path = public, pg_temp AS $$
+BEGIN
+  PERFORM set_config('dormouse.tenant_id', for_tenant::text, true),
+    set_config('dormouse.user_id', for_user::text, true), set_config('dormouse.role', 'user', true);
+  RETURN QUERY SELECT
+    coalesce((SELECT jsonb_agg(jsonb_build_object('id', p.id, 'kind', p.kind, 'name', p.name, 'models', p.models)
+      ORDER BY p.created_at, p.id) FROM providers p), '[]'),
+    t.default_provider_id, t.default_model_id, t.permission_policy FROM tenants t;
+END $$;
+--> statement-breakpoint
+
+-- The sandbox is being used. False when the lease is superseded.
+CREATE FUNCTION touch_sandbox(for_tenant uuid, for_user uuid, wanted uuid, owner text, epoch bigint) RETURNS boolean
+LANGUAGE plpgsql VOLATILE SET search_path = public, pg_temp AS $$
+BEGIN
+  PERFORM set_config('dormouse.tenant_id', for_tenant::text, true),
+    set_config('dormouse.user_id', for_user::text, true), set_config('dormouse.role', 'user', true);
+  UPDATE sandboxes SET last_active_at = now() WHERE id = wanted AND lease_owner = owner AND lease_epoch = epoch;
+  RETURN FOUND;
+END $$;
