@@ -22,7 +22,8 @@ export function toBurrow(
   }
   if (running && session?.stopRequested) return { line: "working", words: "Stopping", isAsleep: false };
   // Nothing flows: it is the person's turn now.
-  if (running && isAsking(entries, running)) return { line: "awake", words: "Waiting for your answer", isAsleep: false };
+  if (running && isAsking(entries, running))
+    return { line: "awake", words: "Waiting for your answer", isAsleep: false };
   if (running) return { line: "working", words: "Working", isAsleep: false };
   switch (session?.sandbox.state) {
     case "running":

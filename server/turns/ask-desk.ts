@@ -76,6 +76,13 @@ export function createAskDesk(attended: Attended, translator: Translator): AskDe
     const body: AskBody = { askId, agentRequestId: requestId, kind, state: "pending", request };
     waiting.set(requestId, body);
     await open(body);
+    // Whoever read the row at once may have answered before it was known here that it waits.
+    await answer(askId);
+  }
+
+  async function answer(askId: string): Promise<void> {
+    const ask = await findAsk(database, actor, askId);
+    if (ask) await deliver(ask);
   }
 
   async function deliver({ requestId, answer }: AskRow): Promise<void> {
@@ -146,10 +153,7 @@ export function createAskDesk(attended: Attended, translator: Translator): AskDe
     },
     asked,
     replied: ({ requestId }) => withdraw(requestId),
-    async answer(askId) {
-      const ask = await findAsk(database, actor, askId);
-      if (ask) await deliver(ask);
-    },
+    answer,
   };
 }
 
