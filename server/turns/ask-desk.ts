@@ -60,8 +60,9 @@ export function createAskDesk(attended: Attended, translator: Translator): AskDe
       "The agent asked for a permission that is decided already",
     );
     const ask = { askId: randomUUID(), agentRequestId: requestId, kind: "permission", request } as const;
-    await open({ ...ask, state: "pending" });
+    // Before it is in the log: a server that takes over looks for nobody to answer what it finds there.
     await client.replyPermission({ requestId, reply, directory, signal }).catch(ignoreGone);
+    await open({ ...ask, state: "pending" });
     await close({ ...ask, state: "answered", answer: reply });
   }
 
