@@ -1,6 +1,6 @@
 import { AppError, type ErrorKind, isAppError } from "../errors.ts";
 import { sidecarProblem, supersededCode } from "../protocol/sidecar.ts";
-import { superseded } from "../sandboxes/sidecar-answer.ts";
+import { superseded } from "../sandboxes/index.ts";
 import { requestIdOf, shorten } from "./agent-failure.ts";
 import { isFields } from "./tool-content.ts";
 import type { AgentFailure } from "./turn-state.ts";
