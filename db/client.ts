@@ -41,7 +41,8 @@ export function createDatabase(applicationUrl: string, options: { connections?: 
     connection: {
       application_name: "dormouse",
       statement_timeout: 30_000,
-      idle_in_transaction_session_timeout: 60_000,
+      // As long as a lease: what a process that stands still has locked is free when it is taken over.
+      idle_in_transaction_session_timeout: 15_000,
     },
   });
   const database: PostgresJsDatabase<typeof schema> = drizzle(preparing(client), { schema });

@@ -40,6 +40,7 @@ const order = [
   "sidecar out of reach",
   "events forgotten by the sidecar",
   "server replaced",
+  "server paused",
   "answer to the prompt lost",
   "last message update dropped",
   "context overflows",

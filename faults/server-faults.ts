@@ -9,10 +9,29 @@ import { anyScenario, type Scenario } from "./scenarios.ts";
 import type { SeededRandom } from "./seeded-random.ts";
 import { expectNextIsClean, type TurnFault } from "./turn-faults.ts";
 
-/** Servers that go in mid-turn, and others that take over with the same home. */
+/** Servers that go in mid-turn or stand still, and others that take over. */
 export const serverFaults = {
+  "server paused": async (test, random) => {
+    const { scenario, run, child } = await beginElsewhere(test, random, { name: "paused", signal: "SIGSTOP" });
+    try {
+      const { milliseconds } = await test.reference(scenario);
+      const finished = test.finishAlike(run, scenario);
+      // It wakes up in the middle of what the other one does, or after it, and believes that all is as it was.
+      await Promise.race([finished, sleep(random.integer(0, milliseconds + 2_000))]);
+      child.kill("SIGCONT");
+      const { version } = await finished;
+      await sleep(lateMilliseconds);
+      const { log } = test.server.services;
+      const late = await log.read({ actor: test.server.viewer, sessionId: run.sessionId, after: version });
+      expect(late?.entries).toEqual([]);
+      await expectNextIsClean(test, run);
+    } finally {
+      await end(child);
+    }
+    return scenario.name;
+  },
   "server killed": async (test, random) => {
-    const { scenario, run } = await beginElsewhere(test, random);
+    const { scenario, run } = await beginElsewhere(test, random, { signal: "SIGKILL" });
     await test.finishAlike(run, scenario);
     return scenario.name;
   },
@@ -42,33 +61,46 @@ export const serverFaults = {
   },
 } satisfies Record<string, TurnFault>;
 
-/** The prompt is sent by a process of its own, which is killed in mid-turn; then this one starts again. */
-async function beginElsewhere(test: FaultTest, random: SeededRandom): Promise<{ scenario: Scenario; run: SessionRun }> {
+/** Longer than a process that goes on needs to notice that its lease is gone. */
+const lateMilliseconds = 6_000;
+
+/**
+ * The prompt is sent by a process of its own, which gets the signal in mid-turn; then this one starts again.
+ * With a name it is no predecessor of this one, and its lease has to lapse.
+ */
+async function beginElsewhere(
+  test: FaultTest,
+  random: SeededRandom,
+  { name, signal }: { name?: string; signal: "SIGKILL" | "SIGSTOP" },
+): Promise<{ scenario: Scenario; run: SessionRun; child: ChildProcess }> {
   const scenario = random.pick(anyScenario);
   const { milliseconds } = await test.reference(scenario);
   const { server } = test;
   const sessionId = await server.newSession();
   await server.leave();
-  let run: SessionRun;
+  const { viewer } = server;
+  const place = { ...server.place, ...(name && { name }) };
+  const child = startDoomedServer({ place, viewer, sessionId, prompts: scenario.prompts });
   try {
-    const child = startDoomedServer({
-      place: server.place,
-      viewer: server.viewer,
-      sessionId,
-      prompts: scenario.prompts,
-    });
-    try {
-      const turnIds = (await firstLine(child)).split(" ");
-      run = { sessionId, turnIds };
-      await sleep(random.integer(20, milliseconds + 300));
-    } finally {
-      child.kill("SIGKILL");
-      if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
+    const turnIds = (await firstLine(child)).split(" ");
+    await sleep(random.integer(20, milliseconds + 300));
+    if (signal === "SIGKILL") await end(child);
+    else {
+      child.kill(signal);
+      await server.lapseLeases();
     }
+    return { scenario, run: { sessionId, turnIds }, child };
+  } catch (error) {
+    await end(child);
+    throw error;
   } finally {
     await server.start();
   }
-  return { scenario, run };
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  child.kill("SIGKILL");
+  if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
 }
 
 function startDoomedServer(input: object): ChildProcess {

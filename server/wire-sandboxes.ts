@@ -34,6 +34,7 @@ export async function wireSandboxes(input: {
   logger: Logger;
   stopping: AbortSignal;
   createSidecarClient: typeof createSidecarClient;
+  place?: string;
 }): Promise<{ gateway: Gateway; backend: SandboxBackend; lifecycle: Lifecycle }> {
   const { config, root, home, masterKey, database, secretBox, isolation, logger, stopping } = input;
   const callers = createCallers({ database });
@@ -69,7 +70,7 @@ export async function wireSandboxes(input: {
     createSidecarClient: input.createSidecarClient,
     agentConfig: (caller) => gateway.agentConfig(caller),
     wakeHistory: (wake) => input.archives.wakeHistory(wake),
-    place: await readPlace(home),
+    place: input.place ?? (await readPlace(home)),
     logger,
   });
   return { gateway, backend, lifecycle };

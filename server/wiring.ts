@@ -43,6 +43,8 @@ export interface WiringInput {
   listensBeyondLoopback: boolean;
   logger: Logger;
   stopping: AbortSignal;
+  /** For tests of several servers that share a home, as others share a cluster: then they are no predecessors of each other. */
+  place?: string;
   /** Tests put themselves between the server and its sandboxes here. */
   createSidecarClient?: typeof createSidecarClient;
   /** For tests that let calls to the agent fail. */

@@ -79,7 +79,7 @@ export async function createSidecar(launch: SidecarLaunch, report: (message: str
     sandboxToken: launch.sandboxToken,
     agentPort,
   });
-  await listen(agentDoor, { host: "127.0.0.1", port: agentPort });
+  await listen(agentDoor.server, { host: "127.0.0.1", port: agentPort });
   const exclusive = createExclusive();
   const lives = createWorkspaceLives(layout.workspaceLives, bootId);
   const known = createKnownArchives(layout.knownArchives);
@@ -109,7 +109,7 @@ export async function createSidecar(launch: SidecarLaunch, report: (message: str
       history: createHistory({ layout, marker, gate: supervisor, exclusive, known, report: note }),
       snapshots: createSnapshots({ layout, lives, known, exclusive }),
     }),
-    verifier: createRequestVerifier({ sandboxId, bootId, publicKey }),
+    verifier: createRequestVerifier({ sandboxId, bootId, publicKey, onTakenOver: agentDoor.cutCalls }),
     bootSecret,
     identity: { sandboxId, bootId, publicKey },
     report: note,
@@ -121,7 +121,7 @@ export async function createSidecar(launch: SidecarLaunch, report: (message: str
       door.close();
       await supervisor.stop();
       await endMarked(agentMark(sandboxId)).catch((error: Error) => report(error.message));
-      for (const server of [door, agentDoor]) {
+      for (const server of [door, agentDoor.server]) {
         server.close();
         server.closeAllConnections();
       }

@@ -17,11 +17,14 @@ export type ProblemKind = keyof typeof statusByKind;
 
 export class Problem extends Error {
   readonly kind: ProblemKind;
+  /** Where the kind alone would not tell what happened. */
+  readonly code: string | undefined;
 
-  constructor(kind: ProblemKind, message: string, options?: { cause?: unknown }) {
+  constructor(kind: ProblemKind, message: string, options?: { cause?: unknown; code?: string }) {
     super(message, options);
     this.name = "Problem";
     this.kind = kind;
+    this.code = options?.code;
   }
 
   get status(): number {
@@ -29,8 +32,9 @@ export class Problem extends Error {
   }
 }
 
-export function problemBody({ kind, message }: { kind: ProblemKind; message: string }): string {
-  return JSON.stringify({ error: { kind, message } });
+export function problemBody(problem: { kind: ProblemKind; message: string; code?: string | undefined }): string {
+  const { kind, message, code } = problem;
+  return JSON.stringify({ error: { kind, message, ...(code && { code }) } });
 }
 
 /** Anything thrown, as a refusal; what was not foreseen keeps its text for the log only. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { LogEntry } from "@/server/protocol/log-entry.ts";
 import type { SessionState } from "@/server/protocol/session-events.ts";
-import { toBurrow } from "./burrow-state.ts";
+import { toBurrow, toMemoryWords } from "./burrow-state.ts";
 
 const session: SessionState = {
   id: "s",
@@ -31,6 +31,16 @@ describe("the burrow line", () => {
     expect(toBurrow(running, [phase(1, "starting-agent"), answer]).line).toBe("working");
   });
 
+  it("says that the agent waits for an answer, until there is one or a stop", () => {
+    const running = { ...session, runningTurnId: "t" };
+    const ask = (state: string, turnId = "t") =>
+      ({ ...base, turnId, number: 4, open: true, kind: "ask", body: { askId: "a", state } }) as unknown as LogEntry;
+    expect(toBurrow(running, [ask("pending")])).toMatchObject({ line: "awake", words: "Waiting for your answer" });
+    expect(toBurrow(running, [ask("answered")])).toMatchObject({ line: "working", words: "Working" });
+    expect(toBurrow(running, [ask("pending", "earlier")]).words).toBe("Working");
+    expect(toBurrow({ ...running, stopRequested: true }, [ask("pending")]).words).toBe("Stopping");
+  });
+
   it("breathes asleep, and says why a sandbox failed", () => {
     expect(toBurrow({ ...session, sandbox: { state: "sleeping", cause: null } }, []).isAsleep).toBe(true);
     const failed = toBurrow({ ...session, sandbox: { state: "failed", cause: "No space left" } }, []);
@@ -39,5 +49,20 @@ describe("the burrow line", () => {
 
   it("promises nothing before there is a sandbox", () => {
     expect(toBurrow(null, [])).toMatchObject({ line: "absent" });
+  });
+});
+
+describe("the words for the agent's memory", () => {
+  const words = (status: SessionState["memory"]["status"], cause: string | null) =>
+    toMemoryWords({ ...session, memory: { status, cause, at: null } });
+
+  it("do not say of a session that has just begun that something was lost", () => {
+    expect(words("fresh", null)).toBe("New memory");
+    expect(words("fresh", "The agent did not know this session any more.")).toBe("Fresh memory");
+  });
+
+  it("name every other status", () => {
+    const said = (["intact", "restored", "replayed", "partial"] as const).map((status) => words(status, null));
+    expect(said).toEqual(["Memory intact", "Memory restored", "Memory replayed from the log", "Memory partial"]);
   });
 });

@@ -20,7 +20,11 @@ export function toBurrow(
   if (running && phase && phase in progress && phase !== "running" && phase !== "failed") {
     return { line: { waking: progress[phase] }, words: "Waking", isAsleep: false };
   }
-  if (running) return { line: "working", words: session?.stopRequested ? "Stopping" : "Working", isAsleep: false };
+  if (running && session?.stopRequested) return { line: "working", words: "Stopping", isAsleep: false };
+  // Nothing flows: it is the person's turn now.
+  if (running && isAsking(entries, running))
+    return { line: "awake", words: "Waiting for your answer", isAsleep: false };
+  if (running) return { line: "working", words: "Working", isAsleep: false };
   switch (session?.sandbox.state) {
     case "running":
       return { line: "awake", words: "Awake", isAsleep: false };
@@ -46,6 +50,10 @@ function newestPhase(entries: readonly LogEntry[], turnId: string | null) {
   return newest?.kind === "sandbox-phase" ? newest.body.phase : null;
 }
 
+function isAsking(entries: readonly LogEntry[], turnId: string): boolean {
+  return entries.some((entry) => entry.turnId === turnId && entry.kind === "ask" && entry.body.state === "pending");
+}
+
 const memoryWords = {
   intact: "Memory intact",
   restored: "Memory restored",
@@ -55,5 +63,8 @@ const memoryWords = {
 } as const;
 
 export function toMemoryWords(session: SessionState | null): string | null {
-  return session ? memoryWords[session.memory.status] : null;
+  if (!session) return null;
+  const { status, cause } = session.memory;
+  // Without a cause nothing was lost: the session has only just begun.
+  return status === "fresh" && cause === null ? "New memory" : memoryWords[status];
 }

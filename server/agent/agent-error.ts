@@ -1,5 +1,6 @@
 import { AppError, type ErrorKind, isAppError } from "../errors.ts";
-import { sidecarProblem } from "../protocol/sidecar.ts";
+import { sidecarProblem, supersededCode } from "../protocol/sidecar.ts";
+import { superseded } from "../sandboxes/index.ts";
 import { requestIdOf, shorten } from "./agent-failure.ts";
 import { isFields } from "./tool-content.ts";
 import type { AgentFailure } from "./turn-state.ts";
@@ -21,6 +22,7 @@ export function createAgentError(input: {
 }): AppError {
   const body = parse(input.body);
   const problem = sidecarProblem.safeParse(body);
+  if (problem.data?.error.code === supersededCode) return superseded(problem.data.error.message);
   // Of the sidecar itself: opencode's own errors have a name, not a kind.
   if (problem.success) return new AppError(kindByStatus[input.status] ?? "upstream", problem.data.error.message);
   const said = shorten(messageOf(body) ?? input.body);

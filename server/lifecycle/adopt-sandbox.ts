@@ -15,7 +15,7 @@ export async function adoptSandbox(
   { lease, row, signal }: { lease: Lease; row: SandboxRecord; signal: AbortSignal },
 ): Promise<HeldSandbox | null> {
   const { backend, leases, deadlines } = context;
-  const outcome = await prove(context, row, signal);
+  const outcome = await prove(context, { lease, row, signal });
   if ("sidecar" in outcome) {
     const lost = new AbortController();
     const { agentConfigHash: configHash } = row;
@@ -30,8 +30,7 @@ export async function adoptSandbox(
 
 async function prove(
   context: LifecycleContext,
-  row: SandboxRecord,
-  signal: AbortSignal,
+  { lease, row, signal }: { lease: Lease; row: SandboxRecord; signal: AbortSignal },
 ): Promise<{ sidecar: SidecarClient } | { cause: string }> {
   const address = row.address as SandboxAddress | null;
   if (row.observedState !== "running" || !address || !row.bootId || !row.bootSecretEncrypted) {
@@ -42,7 +41,7 @@ async function prove(
       return { cause: "The sandbox ended while the server was away." };
     }
     const bootSecret = openBootSecret(context, row.id, row.bootSecretEncrypted);
-    const sidecar = await openSidecar(context, { sandboxId: row.id, bootId: row.bootId, bootSecret, address });
+    const sidecar = await openSidecar(context, { lease, bootId: row.bootId, bootSecret, address });
     await requireHealth(context, sidecar, signal);
     return { sidecar };
   } catch (error) {

@@ -74,6 +74,8 @@ export function createLifecycle({ deadlines, ...options }: LifecycleOptions): Li
   }
 
   async function endLost({ lease }: HeldSandbox, cause: string): Promise<void> {
+    // Nothing answered, perhaps because this process itself stood still: then another one runs it by now.
+    if (!(await leases.renew(lease))) return;
     await backend.terminate(lease.sandboxId, null, AbortSignal.timeout(context.deadlines.terminateMilliseconds));
     await leases.update(lease, { observedState: "failed", stateCause: cause });
     await leases.release(lease);
@@ -83,7 +85,7 @@ export function createLifecycle({ deadlines, ...options }: LifecycleOptions): Li
     await endings.get(sandboxId);
     stopping.signal.throwIfAborted();
     const taken = await leases.take(actor, sandboxId);
-    if (!taken) throw new AppError("unavailable", "Another server runs this sandbox at the moment. Try again shortly.");
+    if (!taken) throw heldElsewhere();
     const renewing = setInterval(
       () => void leases.renew(taken.lease).catch(() => {}),
       context.deadlines.renewEveryMilliseconds,
@@ -147,7 +149,7 @@ export function createLifecycle({ deadlines, ...options }: LifecycleOptions): Li
     const ends = [...held.values()].map(async (sandbox) => {
       const { lease } = sandbox;
       letGo(sandbox, "The server is stopping.");
-      if (terminate) {
+      if (terminate && (await leases.renew(lease))) {
         await backend.terminate(
           lease.sandboxId,
           null,
@@ -217,6 +219,12 @@ export function createLifecycle({ deadlines, ...options }: LifecycleOptions): Li
       return closing;
     },
   };
+}
+
+/** The holder of the lease does what was wanted; whoever can leave it to that one does. */
+function heldElsewhere(): AppError {
+  const error = new AppError("unavailable", "Another server runs this sandbox at the moment. Try again shortly.");
+  return Object.assign(error, { refusal: "lease-elsewhere" });
 }
 
 function expose({ lease, sidecar, lost, configHash }: HeldSandbox): RunningSandbox {

@@ -22,6 +22,7 @@ export interface LifecycleOptions {
     bootSecret: Uint8Array;
     privateKey: SigningKey["privateKey"];
     door: SandboxDoor;
+    leaseEpoch: number;
   }): SidecarClient;
   /** The gateway's: the opencode.json of a tenant. */
   agentConfig(caller: { tenantId: string; userId: string }): Promise<Record<string, unknown>>;

@@ -50,7 +50,8 @@ function takeLook(held: HeldSandbox): Look | null {
 }
 
 const mostLookMilliseconds = 1_000;
-const goneMilliseconds = 5_000;
+// A machine under load may let one look fail; the person would rather wait a moment than send it again.
+const goneMilliseconds = 20_000;
 
 /** A sandbox that is just ending answers no more and is still there for a moment: null once it is gone. */
 async function healthOrGone(

@@ -2,6 +2,7 @@ import { AppError } from "../errors.ts";
 import { sidecarProtocol } from "../protocol/sidecar.ts";
 import type { SandboxAddress } from "../sandboxes/sandbox-backend.ts";
 import type { SidecarClient } from "../sandboxes/sidecar-client.ts";
+import type { Lease } from "./lease.ts";
 import type { LifecycleContext } from "./lifecycle-context.ts";
 
 export async function waitForAgent(
@@ -19,12 +20,13 @@ export async function waitForAgent(
 
 export async function openSidecar(
   context: LifecycleContext,
-  boot: { sandboxId: string; bootId: string; bootSecret: Uint8Array; address: SandboxAddress },
+  boot: { lease: Lease; bootId: string; bootSecret: Uint8Array; address: SandboxAddress },
 ): Promise<SidecarClient> {
   const { backend, createSidecarClient, signingKey } = context;
-  const { sandboxId, bootId, bootSecret, address } = boot;
+  const { lease, bootId, bootSecret, address } = boot;
+  const { sandboxId, epoch: leaseEpoch } = lease;
   const door = await backend.connect(sandboxId, address);
-  return createSidecarClient({ sandboxId, bootId, bootSecret, privateKey: signingKey.privateKey, door });
+  return createSidecarClient({ sandboxId, bootId, bootSecret, privateKey: signingKey.privateKey, door, leaseEpoch });
 }
 
 /** The sidecar of this very boot, speaking our protocol. Its answer is proved with the boot's secret. */

@@ -83,7 +83,7 @@ async function boot(
     signal,
   );
   await leases.update(lease, { address });
-  const sidecar = await openSidecar(context, { sandboxId, bootId, bootSecret, address });
+  const sidecar = await openSidecar(context, { lease, bootId, bootSecret, address });
   await requireHealth(context, sidecar, signal);
   await operation.phase("starting-agent");
   say({ phase: "starting-agent", message: "Starting the agent" });

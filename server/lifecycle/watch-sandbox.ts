@@ -8,13 +8,15 @@ const nowhere: SandboxAddress = { backend: "local" };
 /**
  * Resolves with the cause once the sandbox is lost; with null when `held.lost` was aborted by somebody
  * else. Unreachable is not dead: it is lost when its backend says that it is gone, or after a quarantine
- * in which it was there but answered nothing.
+ * in which it was there but answered nothing. Time in which this process itself stood still, as on a machine
+ * that was suspended, is no silence of the sandbox.
  */
 export async function watchSandbox(context: LifecycleContext, held: HeldSandbox): Promise<string | null> {
   const { backend, deadlines } = context;
   const { signal } = held.lost;
   let healthDue = Date.now() + deadlines.healthEveryMilliseconds;
-  let answeredAt = Date.now();
+  let askedAt = Date.now();
+  let silence = 0;
   for (;;) {
     await sleep(deadlines.reportEveryMilliseconds, undefined, { signal, ref: false }).catch(() => {});
     if (signal.aborted) return null;
@@ -27,8 +29,10 @@ export async function watchSandbox(context: LifecycleContext, held: HeldSandbox)
       () => true,
       () => false,
     );
-    if (healthy) answeredAt = Date.now();
-    else if (Date.now() - answeredAt > deadlines.quarantineMilliseconds) {
+    const mostSilence = deadlines.healthEveryMilliseconds + deadlines.healthMilliseconds;
+    silence = healthy ? 0 : silence + Math.min(Date.now() - askedAt, mostSilence);
+    askedAt = Date.now();
+    if (silence > deadlines.quarantineMilliseconds) {
       return "The sandbox did not answer any more and was ended.";
     }
   }

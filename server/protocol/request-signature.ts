@@ -2,14 +2,15 @@ import { createHash, createHmac, type KeyObject, sign, timingSafeEqual, verify }
 
 /**
  * How server and sidecar recognise each other (invariant 19). A request is signed with the server's
- * Ed25519 key for one sandbox, one boot, method, path with query, body, once, within 60 s. An answer
- * carries an HMAC by the boot's secret over the request's nonce, so that it cannot be anybody else's.
+ * Ed25519 key for one sandbox, one boot, one lease, method, path with query, body, once, within 60 s. A
+ * server whose lease another one has taken over is refused. An answer carries an HMAC by the boot's secret over the request's nonce, so that it cannot be anybody else's.
  */
 export const signatureHeaders = {
   signature: "x-dormouse-signature",
   issuedAt: "x-dormouse-issued-at",
   nonce: "x-dormouse-nonce",
   bodyHash: "x-dormouse-body-sha256",
+  leaseEpoch: "x-dormouse-lease-epoch",
   answer: "x-dormouse-answer",
 } as const;
 
@@ -36,6 +37,8 @@ export interface SignedRequest {
   nonce: string;
   /** SHA-256 in hex, or `stream`. */
   bodyHash: string;
+  /** Of the lease that the server holds; 0 where none was given. */
+  leaseEpoch?: number | undefined;
 }
 
 export function hashBody(body: string | Uint8Array): string {
@@ -114,6 +117,8 @@ function canonicalUpload({ sandboxId, bootId, nonce, bodyHash }: StreamedUpload)
   return ["dormouse-upload-v1", sandboxId, bootId, nonce, bodyHash].join("\n");
 }
 
-function canonical({ sandboxId, bootId, method, path, issuedAt, nonce, bodyHash }: SignedRequest): string {
-  return ["dormouse-request-v1", sandboxId, bootId, method.toUpperCase(), path, issuedAt, nonce, bodyHash].join("\n");
+function canonical(request: SignedRequest): string {
+  const { sandboxId, bootId, leaseEpoch = 0, method, path, issuedAt, nonce, bodyHash } = request;
+  const named = [sandboxId, bootId, leaseEpoch, method.toUpperCase(), path, issuedAt, nonce, bodyHash];
+  return ["dormouse-request-v2", ...named].join("\n");
 }

@@ -1,7 +1,7 @@
 import { z } from "zod";
 
 /** Raised when a server and an older sidecar would misunderstand each other. */
-export const sidecarProtocol = 1;
+export const sidecarProtocol = 2;
 
 /** Stands in the agent's configuration for the sidecar's loopback address, which only the sidecar knows. */
 export const sidecarOrigin = "http://sidecar.invalid";
@@ -108,4 +108,9 @@ export const agentLog = z.object({
 });
 
 /** Every refusal of the sidecar. */
-export const sidecarProblem = z.object({ error: z.object({ kind: z.string(), message: z.string() }) });
+export const sidecarProblem = z.object({
+  error: z.object({ kind: z.string(), message: z.string(), code: z.string().optional() }),
+});
+
+/** The code of a refusal: another server holds the lease by now. */
+export const supersededCode = "lease-superseded";

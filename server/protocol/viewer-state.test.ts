@@ -59,3 +59,9 @@ test("a hole is told, and is mended by the whole entry only", () => {
   expect(applySessionEvents(holed, [entries(2, entry(1, 2, "Hello world"))]).gap).toBe(false);
   expect(applySessionEvents(emptyViewerState, [delta(4, 0, "unknown")]).gap).toBe(true);
 });
+
+test("text that comes after an entry is final changes nothing", () => {
+  const final = { ...entry(1, 2, "Hello"), open: false };
+  const state = applySessionEvents(emptyViewerState, [entries(2, final)]);
+  expect(applySessionEvents(state, [delta(1, 5, " again"), delta(1, 9, "late")])).toBe(state);
+});

@@ -53,10 +53,10 @@ function growEntry(known: readonly LogEntry[], delta: LogDelta, writable: () => 
   const index = findPlace(known, number);
   const entry = known[index];
   if (entry?.number !== number) return false;
-  if (!isText(entry)) return true;
+  // A final entry came whole: what follows it is a straggler, perhaps of a server that was taken over from.
+  if (!isText(entry) || !entry.open) return true;
   const { length } = entry.body.text;
-  // A straggler of an entry that is final has nothing to wait for.
-  if (offset > length) return !entry.open;
+  if (offset > length) return false;
   if (offset + text.length > length) {
     writable()[index] = { ...entry, body: { ...entry.body, text: entry.body.text + text.slice(length - offset) } };
   }

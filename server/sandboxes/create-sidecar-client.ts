@@ -20,6 +20,8 @@ export interface SidecarClientOptions {
   bootSecret: Uint8Array;
   /** The server's Ed25519 key. */
   privateKey: KeyObject;
+  /** Of the lease under which the sandbox is used: once another server has taken it over, the sidecar refuses. */
+  leaseEpoch?: number;
 }
 
 const headersDeadline = 30_000;
@@ -29,24 +31,25 @@ const mostEventSilence = 35_000;
 const agentDeadline = 60_000;
 
 export function createSidecarClient(options: SidecarClientOptions): SidecarClient {
-  const { door, sandboxId, bootId, bootSecret, privateKey } = options;
+  const { door, sandboxId, bootId, bootSecret, privateKey, leaseEpoch = 0 } = options;
 
   async function exchange(input: SidecarRequest & { silence: number }): Promise<SidecarAnswer> {
     const { method, path, body = "", contentType, signal } = input;
     const nonce = randomBytes(18).toString("base64url");
     const bodyHash = hashBody(body);
     const issuedAt = Date.now();
-    const signature = signRequest({ sandboxId, bootId, method, path, issuedAt, nonce, bodyHash }, privateKey);
+    const signed = { sandboxId, bootId, leaseEpoch, method, path, issuedAt, nonce, bodyHash };
     const answer = await sendRequest(door.origin + path, {
       dispatcher: door.dispatcher,
       method,
       headers: {
         ...input.headers,
         ...(contentType ? { "content-type": contentType } : {}),
-        [signatureHeaders.signature]: signature,
+        [signatureHeaders.signature]: signRequest(signed, privateKey),
         [signatureHeaders.issuedAt]: String(issuedAt),
         [signatureHeaders.nonce]: nonce,
         [signatureHeaders.bodyHash]: bodyHash,
+        [signatureHeaders.leaseEpoch]: String(leaseEpoch),
       },
       body: body.length > 0 ? body : null,
       headersTimeout: input.timeoutMilliseconds ?? headersDeadline,

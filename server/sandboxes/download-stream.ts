@@ -20,26 +20,28 @@ export interface StreamOptions {
   bootId: string;
   bootSecret: Uint8Array;
   privateKey: KeyObject;
+  leaseEpoch?: number;
 }
 
 const headersDeadline = 300_000;
 const mostSilence = 120_000;
 
 export async function downloadStream(options: StreamOptions, input: SidecarDownload): Promise<DownloadedStream> {
-  const { door, sandboxId, bootId, bootSecret, privateKey } = options;
+  const { door, sandboxId, bootId, bootSecret, privateKey, leaseEpoch = 0 } = options;
   const { method, path, signal } = input;
   const nonce = randomBytes(18).toString("base64url");
   const issuedAt = Date.now();
   const bodyHash = hashBody("");
-  const signature = signRequest({ sandboxId, bootId, method, path, issuedAt, nonce, bodyHash }, privateKey);
+  const signed = { sandboxId, bootId, leaseEpoch, method, path, issuedAt, nonce, bodyHash };
   const answer = await sendRequest(door.origin + path, {
     dispatcher: door.dispatcher,
     method,
     headers: {
-      [signatureHeaders.signature]: signature,
+      [signatureHeaders.signature]: signRequest(signed, privateKey),
       [signatureHeaders.issuedAt]: String(issuedAt),
       [signatureHeaders.nonce]: nonce,
       [signatureHeaders.bodyHash]: bodyHash,
+      [signatureHeaders.leaseEpoch]: String(leaseEpoch),
     },
     headersTimeout: input.timeoutMilliseconds ?? headersDeadline,
     bodyTimeout: mostSilence,

@@ -3,6 +3,7 @@ import type { SandboxState } from "./sandbox-state.ts";
 
 export { createSidecarClient } from "./create-sidecar-client.ts";
 export { mayBecome, type SandboxState } from "./sandbox-state.ts";
+export { superseded } from "./sidecar-answer.ts";
 
 /** One row of the admin's table. No titles, no transcripts. */
 export interface SandboxRow {

@@ -1,6 +1,6 @@
 import type { Readable } from "node:stream";
 import { AppError, type ErrorKind, isAppError, isErrorKind } from "../errors.ts";
-import { sidecarProblem } from "../protocol/sidecar.ts";
+import { sidecarProblem, supersededCode } from "../protocol/sidecar.ts";
 
 const mostWholeBytes = 64 * 1024 * 1024;
 
@@ -26,11 +26,17 @@ const kindByStatus: Record<number, ErrorKind> = {
 /** The sidecar's own refusal, or else opencode's. A refused signature is our trouble, not that of whoever asked. */
 export function refusal(status: number, text: string): AppError {
   const problem = sidecarProblem.safeParse(parsed(text)).data?.error;
+  if (problem?.code === supersededCode) return superseded(problem.message);
   if (problem && isErrorKind(problem.kind) && problem.kind !== "unauthenticated") {
     return new AppError(problem.kind, problem.message);
   }
   if (problem) return new AppError("upstream", problem.message);
   return new AppError(kindByStatus[status] ?? "upstream", `The agent answered ${status}: ${text.slice(0, 200)}`);
+}
+
+/** Whoever gets this leaves everything to the server that has taken over. */
+export function superseded(message: string): AppError {
+  return Object.assign(new AppError("conflict", message), { refusal: supersededCode });
 }
 
 function parsed(text: string): unknown {

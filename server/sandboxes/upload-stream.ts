@@ -19,13 +19,13 @@ const mostSilence = 120_000;
 
 /** Over node:http and a connection of its own, since undici sends no trailers. */
 export async function uploadStream<Result>(options: StreamOptions, input: SidecarUpload): Promise<Result> {
-  const { door, sandboxId, bootId, bootSecret, privateKey } = options;
+  const { door, sandboxId, bootId, bootSecret, privateKey, leaseEpoch = 0 } = options;
   const { method, path, body, timeoutMilliseconds = answerDeadline } = input;
   const late = new AbortController();
   const signal = AbortSignal.any([input.signal, late.signal]);
   const nonce = randomBytes(18).toString("base64url");
   const issuedAt = Date.now();
-  const signed = { sandboxId, bootId, method, path, issuedAt, nonce, bodyHash: streamedBody };
+  const signed = { sandboxId, bootId, leaseEpoch, method, path, issuedAt, nonce, bodyHash: streamedBody };
   let timer: NodeJS.Timeout | undefined;
   /** Each step has its own time; what is late is aborted. */
   function allow(milliseconds: number): void {
@@ -51,6 +51,7 @@ export async function uploadStream<Result>(options: StreamOptions, input: Sideca
         [signatureHeaders.issuedAt]: String(issuedAt),
         [signatureHeaders.nonce]: nonce,
         [signatureHeaders.bodyHash]: streamedBody,
+        [signatureHeaders.leaseEpoch]: String(leaseEpoch),
       },
     });
     const answered = answerOf(request);

@@ -131,7 +131,8 @@ export function createDrafts(restored: readonly (LogEntry & { key: string })[] =
         goOn(chain, "");
         continue;
       }
-      setText(last, before + piece, "grown");
+      // Viewers take no more deltas for an entry that is final.
+      setText(last, before + piece, last.open ? "grown" : "whole");
       if (last.live && last.number !== null) deltas.push({ number: last.number, offset: before.length, text: piece });
       rest = rest.slice(piece.length);
     }

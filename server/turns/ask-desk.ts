@@ -60,8 +60,9 @@ export function createAskDesk(attended: Attended, translator: Translator): AskDe
       "The agent asked for a permission that is decided already",
     );
     const ask = { askId: randomUUID(), agentRequestId: requestId, kind: "permission", request } as const;
-    await open({ ...ask, state: "pending" });
+    // Before it is in the log: a server that takes over looks for nobody to answer what it finds there.
     await client.replyPermission({ requestId, reply, directory, signal }).catch(ignoreGone);
+    await open({ ...ask, state: "pending" });
     await close({ ...ask, state: "answered", answer: reply });
   }
 
@@ -76,6 +77,13 @@ export function createAskDesk(attended: Attended, translator: Translator): AskDe
     const body: AskBody = { askId, agentRequestId: requestId, kind, state: "pending", request };
     waiting.set(requestId, body);
     await open(body);
+    // Whoever read the row at once may have answered before it was known here that it waits.
+    await answer(askId);
+  }
+
+  async function answer(askId: string): Promise<void> {
+    const ask = await findAsk(database, actor, askId);
+    if (ask) await deliver(ask);
   }
 
   async function deliver({ requestId, answer }: AskRow): Promise<void> {
@@ -146,10 +154,7 @@ export function createAskDesk(attended: Attended, translator: Translator): AskDe
     },
     asked,
     replied: ({ requestId }) => withdraw(requestId),
-    async answer(askId) {
-      const ask = await findAsk(database, actor, askId);
-      if (ask) await deliver(ask);
-    },
+    answer,
   };
 }
 

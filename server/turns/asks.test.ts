@@ -1,14 +1,31 @@
 import { sql } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { buildAgentConfig } from "../gateway/agent-config.ts";
+import { createLogger } from "../lib/logger.ts";
 import type { PermissionPolicy } from "../models/index.ts";
 import type { LogEntryOf } from "../protocol/log-entry.ts";
 import type { ViewerState } from "../protocol/viewer-state.ts";
+import { createSidecarClient } from "../sandboxes/create-sidecar-client.ts";
+import type { SidecarClient } from "../sandboxes/sidecar-client.ts";
 import { createTestServer, ended, ends, type Peer, type TestServer, textOf } from "./test-turns.ts";
 
 // Everything is real and shares one sandbox: each test has a session of its own.
 let server: TestServer;
+let sidecar: SidecarClient;
+const warnings: unknown[] = [];
 beforeAll(async () => {
-  server = await createTestServer();
+  const logger = createLogger("error");
+  logger.warn = (fields: unknown) => void warnings.push(fields);
+  server = await createTestServer(
+    {},
+    {
+      logger,
+      createSidecarClient(options) {
+        sidecar = createSidecarClient(options);
+        return sidecar;
+      },
+    },
+  );
 }, 120_000);
 afterAll(async () => {
   await server.close();
@@ -134,6 +151,33 @@ test("under the policy to deny the agent changes nothing, and nobody is asked", 
   expect((await files.list(server.viewer, { sessionId, path: "outputs", signal })).entries).toEqual([]);
   await decide("allow");
 });
+
+test(
+  "under the policy to allow an ask that comes all the same is answered once, said and counted",
+  patience,
+  async () => {
+    const woken = await server.newSession();
+    await server.prompt(woken, "my name is Bo");
+    await server.follow(woken, ended());
+    const signal = AbortSignal.timeout(30_000);
+    const config = buildAgentConfig({ providers: [], defaultModel: null, permissionPolicy: "ask" });
+    await sidecar.restartAgent({ config }, signal);
+    await sidecar.waitForAgent(signal);
+    const sessionId = await server.newSession();
+    await server.prompt(sessionId, "run `echo unasked`");
+    const state = await server.follow(sessionId, ended());
+    expect(ends(state)[0]?.body).toEqual({ outcome: "finished" });
+    expect(asksIn(state).map(({ open, body }) => [open, body.state, body.answer])).toEqual([
+      [false, "answered", "once"],
+    ]);
+    expect(textOf(state)).toContain("unasked");
+    const counted = warnings.filter((fields) => JSON.stringify(fields).includes("opencode_unexpected_permission_ask"));
+    expect(counted).toMatchObject([{ sessionId, permission: "bash", reply: "once" }]);
+    const allowed = buildAgentConfig({ providers: [], defaultModel: null, permissionPolicy: "allow" });
+    await sidecar.restartAgent({ config: allowed }, signal);
+    await sidecar.waitForAgent(signal);
+  },
+);
 
 describe("through another process", () => {
   let peer: Peer;

@@ -71,7 +71,13 @@ export async function attendTurn(
       poll();
     }
     joins.look();
-    const ending = await listenToTurn(attended, { events: taken.events, translator, asks, watch });
+    const ending = await listenToTurn(attended, {
+      events: taken.events,
+      isIdle: taken.isIdle ?? false,
+      translator,
+      asks,
+      watch,
+    });
     return withUsage(attended, translator, ending);
   } finally {
     joins.close();

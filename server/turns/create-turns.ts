@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Database } from "../../db/client.ts";
 import { createAgentIds } from "../agent/index.ts";
 import type { Actor } from "../auth/index.ts";
@@ -29,6 +30,7 @@ export interface TurnsOptions {
 
 const channel = "dormouse_turns";
 const releaseMilliseconds = 15_000;
+const releasePauseMilliseconds = 200;
 
 /** Turns through any process: what concerns a turn that another one runs is told to it by NOTIFY. */
 export function createTurns(options: TurnsOptions): Turns {
@@ -51,7 +53,7 @@ export function createTurns(options: TurnsOptions): Turns {
   const listener = database.listen([channel], {
     onNotify(_channel, payload) {
       const [what, sessionId = "", first = "", second = ""] = payload.split(" ");
-      if (what === "stop") runners.stop(sessionId);
+      if (what === "stop") runners.stop(sessionId, first);
       else if (what === "answer") runners.answered(sessionId, first);
       else if (what === "join") runners.join(sessionId);
       else if (what === "queued") {
@@ -75,8 +77,8 @@ export function createTurns(options: TurnsOptions): Turns {
     if (!sessionIdSchema.safeParse(sessionId).success) return false;
     const turnId = await requestStop(database, actor, sessionId);
     if (!turnId) return false;
-    runners.stop(sessionId);
-    await tell(`stop ${sessionId}`);
+    runners.stop(sessionId, turnId);
+    await tell(`stop ${sessionId} ${turnId}`);
     await log.touch(sessionId);
     return true;
   }
@@ -143,9 +145,11 @@ export function createTurns(options: TurnsOptions): Turns {
       await tell(`answer ${ask.sessionId} ${askId}`);
     },
     async release(actor, sessionId) {
-      for (let stopping = await stop(actor, sessionId); stopping; stopping = await stop(actor, sessionId)) {
-        await runners.turnEnd(sessionId, releaseMilliseconds);
-        if (runners.isRunning(sessionId)) return;
+      const deadline = Date.now() + releaseMilliseconds;
+      while ((await stop(actor, sessionId)) && Date.now() < deadline) {
+        // Where another process runs it, nothing here hears of its end.
+        if (runners.isRunning(sessionId)) await runners.turnEnd(sessionId, deadline - Date.now());
+        else await sleep(releasePauseMilliseconds);
       }
     },
     resume: () => sweep(true),

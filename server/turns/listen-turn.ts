@@ -10,6 +10,8 @@ import type { TurnWatch } from "./turn-watch.ts";
 
 export interface Listening {
   events: AsyncIterable<NumberedEvent>;
+  /** Found so before the first event. */
+  isIdle: boolean;
   translator: Translator;
   asks: AskDesk;
   watch: TurnWatch;
@@ -24,7 +26,7 @@ export async function listenToTurn(attended: Attended, listening: Listening): Pr
   const { events, translator, watch } = listening;
   const { silenceMilliseconds, settleMilliseconds } = context.limits;
   // `idle`: it said so, or was found so, before its last message was complete; that is due in a moment.
-  let idle = false;
+  let idle = listening.isIdle;
   let broken: unknown = null;
   try {
     for await (const event of withSilences(events, () => (idle ? settleMilliseconds : silenceMilliseconds))) {

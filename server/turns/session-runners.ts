@@ -19,7 +19,7 @@ export interface SessionRunners {
    * a caller that has just looked. True when that begins here and now.
    */
   kick(actor: Actor, sessionId: string, options?: KickOptions): boolean;
-  stop(sessionId: string): void;
+  stop(sessionId: string, turnId: string): void;
   answered(sessionId: string, askId: string): void;
   /** Something is to be sent into the turn that runs. */
   join(sessionId: string): void;
@@ -37,6 +37,8 @@ export interface SessionRunners {
 interface Runner {
   job: TurnJob | null;
   stop: AbortController;
+  /** Turns whose stop was heard: one that is just being read may have been read before that. */
+  stops: Set<string>;
   again: boolean;
   turn: Promise<void>;
   done: Promise<void>;
@@ -70,7 +72,8 @@ export function createSessionRunners(context: TurnContext): SessionRunners {
         last = turn.id;
         await runOne(actor, turn, runner);
       } else if (!runner.again) {
-        if (tells && turn?.state === "queued") context.onElsewhere(actor, sessionId);
+        // One that was begun here, though another process has the sandbox, is that one's from now on.
+        if (isLeft || (tells && turn?.state === "queued")) context.onElsewhere(actor, sessionId);
         return;
       }
     }
@@ -78,7 +81,7 @@ export function createSessionRunners(context: TurnContext): SessionRunners {
 
   async function runOne(actor: Actor, turn: OpenTurn, runner: Runner): Promise<void> {
     runner.stop = new AbortController();
-    if (turn.stopRequested) runner.stop.abort(stopReason());
+    if (turn.stopRequested || runner.stops.has(turn.id)) runner.stop.abort(stopReason());
     const job: TurnJob = {
       actor,
       turn,
@@ -109,6 +112,7 @@ export function createSessionRunners(context: TurnContext): SessionRunners {
       const runner: Runner = {
         job: null,
         stop: new AbortController(),
+        stops: new Set(),
         again: false,
         turn: Promise.resolve(),
         done: Promise.resolve(),
@@ -125,7 +129,12 @@ export function createSessionRunners(context: TurnContext): SessionRunners {
         });
       return options.open?.state === "queued" && isOurs(options.open, false);
     },
-    stop: (sessionId) => runners.get(sessionId)?.stop.abort(stopReason()),
+    stop(sessionId, turnId) {
+      const runner = runners.get(sessionId);
+      runner?.stops.add(turnId);
+      // Heard late, it must not hit the turn after.
+      if (runner?.job?.turn.id === turnId) runner.stop.abort(stopReason());
+    },
     answered(sessionId, askId) {
       const answer = runners.get(sessionId)?.job?.onAnswered?.(askId);
       answer?.catch((error: unknown) => {

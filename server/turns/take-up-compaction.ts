@@ -3,7 +3,7 @@ import { type AgentMessage, initialState } from "../agent/index.ts";
 import { AppError } from "../errors.ts";
 import type { Attended } from "./attend-turn.ts";
 import { nextEvent, resumeTurn, type TakenUp } from "./take-up-turn.ts";
-import { storePrompting } from "./turn-rows.ts";
+import { isLogged, storePrompting } from "./turn-rows.ts";
 
 const pollMilliseconds = 50;
 
@@ -14,11 +14,12 @@ const pollMilliseconds = 50;
 export async function takeUpCompaction(attended: Attended): Promise<TakenUp> {
   const { context, job, sandbox, connection, agentSessionId } = attended;
   const { actor, turn } = job;
-  const resumed = turn.agentMessageId ? await resumeTurn(attended, turn.agentMessageId) : null;
-  if (resumed) return resumed;
   const signal = AbortSignal.any([job.stop, job.closing, sandbox.signal]);
   const list = () => connection.client.listMessages(agentSessionId, signal);
   const before = await list();
+  const begun = turn.agentMessageId ?? (turn.state === "running" ? await findBegun(attended, before) : null);
+  const resumed = begun ? await resumeTurn(attended, begun) : null;
+  if (resumed) return resumed;
   const model = modelOf(before);
   if (!model) throw new AppError("conflict", "There is nothing to summarise yet.");
   const appliedEvent = await nextEvent(attended, signal);
@@ -43,6 +44,17 @@ export async function takeUpCompaction(attended: Attended): Promise<TakenUp> {
     events.close();
     throw error;
   }
+}
+
+/**
+ * The server before this one died between the request and the answer that names the message: a summary that
+ * stands last in the conversation and in no turn's log is the one that was asked for then.
+ */
+async function findBegun({ context, job }: Attended, messages: readonly AgentMessage[]): Promise<string | null> {
+  const last = messages.findLast(({ info }) => info.role === "user");
+  const part = last?.parts.find(({ type }) => type === "compaction");
+  if (!last || !part || (await isLogged(context.database, job.actor, { turn: job.turn, key: part.id }))) return null;
+  return last.info.id;
 }
 
 /** The compaction's message, as soon as it is there; the summary's own failure when it never comes. */

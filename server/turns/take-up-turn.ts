@@ -7,7 +7,8 @@ import { failed, stopped, type TurnEnding } from "./turn-context.ts";
 import { storePrompting } from "./turn-rows.ts";
 
 export type TakenUp =
-  | { state: TurnState; events: EventSubscription; ending: null }
+  /** `isIdle`: the agent has done its part, but only the events that follow tell how it ended. */
+  | { state: TurnState; events: EventSubscription; ending: null; isIdle?: boolean }
   /** It was over already. */
   | { state: TurnState; ending: TurnEnding };
 
@@ -102,13 +103,17 @@ export async function resumeTurn(attended: Attended, userMessageId: string): Pro
     const busy = sent.length > 0 || (await client.listBusy(directory, signal)).includes(agentSessionId);
     if (busy && isSameLife) return { state, events, ending: null };
     const stored = await readMessages(attended, state, signal);
-    const settled = settle({ state, ...stored, running: busy, end: !busy });
+    const settled = settle({ state, ...stored, running: busy, end: !busy && !isSameLife });
     if (settled.outcome.type === "missing") {
       events.close();
       return null;
     }
     await writer.apply(settled.changes, settled.state.lastNumber);
     if (busy) return { state: settled.state, events, ending: null };
+    // An error that left no answer, and the agent's own end, are told by events alone.
+    if (isSameLife && settled.outcome.type === "unfinished") {
+      return { state: settled.state, events, ending: null, isIdle: true };
+    }
     events.close();
     const { outcome } = settled;
     if (outcome.type === "finished") return { state: settled.state, ending: { outcome: "finished" } };

@@ -1,4 +1,5 @@
 import { chmod, mkdtemp, rm } from "node:fs/promises";
+import { sql } from "drizzle-orm";
 import type { Database } from "../../db/client.ts";
 import { adminInput, createTestAccounts } from "../accounts/test-accounts.ts";
 import type { Viewer } from "../auth/index.ts";
@@ -21,6 +22,10 @@ export interface TestServer {
   start(): Promise<void>;
   /** Another server on the same database, with a home of its own: it cannot reach the sandboxes of this one. */
   startPeer(): Promise<Peer>;
+  /** Another server on the same database that reaches the same sandboxes, with its background loops. */
+  startReplica(): Promise<Peer>;
+  /** The leases of all sandboxes are over, as if nobody had renewed them. */
+  lapseLeases(): Promise<void>;
   /** As a kill of the server and a new start: nothing is told to anybody. */
   restart(): Promise<void>;
   /** A proper end, which puts sandboxes to sleep, and a new start after `whileAway`. */
@@ -28,7 +33,12 @@ export interface TestServer {
   newSession(): Promise<string>;
   prompt(sessionId: string, prompt: string): Promise<string>;
   /** Follows from the beginning, or from `from`, until `until`. */
-  follow(sessionId: string, until: (state: ViewerState) => boolean, from?: ViewerState): Promise<ViewerState>;
+  follow(
+    sessionId: string,
+    until: (state: ViewerState) => boolean,
+    from?: ViewerState,
+    services?: Services,
+  ): Promise<ViewerState>;
   close(): Promise<void>;
 }
 
@@ -80,6 +90,25 @@ export async function createTestServer(
         },
       };
     },
+    async startReplica() {
+      const replica = await wireTestServer({ ...place, name: `replica-${crypto.randomUUID()}` }, changes);
+      await replica.resume(AbortSignal.timeout(30_000));
+      for (const loop of replica.loops) loop.start();
+      return {
+        services: replica.services,
+        async close() {
+          await Promise.all(replica.loops.map((loop) => loop.stop()));
+          await replica.closeTurns();
+          await replica.closeSandboxes();
+          await replica.close();
+        },
+      };
+    },
+    async lapseLeases() {
+      await accounts.database.transaction(viewer, (tx) =>
+        tx.execute(sql`update sandboxes set lease_expires_at = now() - interval '1 second'`),
+      );
+    },
     async leave({ sleep } = { sleep: false }) {
       await wiring.closeTurns();
       await (sleep ? wiring.closeSandboxes() : wiring.abandonSandboxes());
@@ -107,11 +136,11 @@ export async function createTestServer(
       });
       return turn.id;
     },
-    async follow(sessionId, until, from = emptyViewerState) {
+    async follow(sessionId, until, from = emptyViewerState, services = wiring.services) {
       const leaving = new AbortController();
       const signal = AbortSignal.any([leaving.signal, AbortSignal.timeout(60_000)]);
       let state = from;
-      const stream = wiring.services.log.follow({ actor: viewer, sessionId, after: state.version, signal });
+      const stream = services.log.follow({ actor: viewer, sessionId, after: state.version, signal });
       for await (const event of stream) {
         state = applySessionEvents(state, [event]);
         if (until(state)) leaving.abort();

@@ -10,10 +10,12 @@ export interface TestPlace {
   applicationUrl: string;
   home: string;
   environment: Record<string, string>;
+  /** Of a server beside others with the same home. */
+  name?: string;
 }
 
 export function wireTestServer(place: TestPlace, changes: Partial<WiringInput> = {}): Promise<Wiring> {
-  const { applicationUrl, home, environment } = place;
+  const { applicationUrl, home, environment, name } = place;
   return wire({
     config: parseConfig({ PATH: parseConfig().searchPath, DORMOUSE_HOME: home, ...environment }),
     root: projectRoot,
@@ -24,6 +26,7 @@ export function wireTestServer(place: TestPlace, changes: Partial<WiringInput> =
     listensBeyondLoopback: false,
     logger: createLogger("error"),
     stopping: new AbortController().signal,
+    ...(name !== undefined && { place: name }),
     ...changes,
   });
 }

@@ -77,6 +77,19 @@ export async function requestStop(database: Database, actor: Actor, sessionId: s
   return row ? String(row.id) : null;
 }
 
+/** Whether another turn of the session has an entry of that key. */
+export async function isLogged(
+  database: Database,
+  actor: Actor,
+  { turn, key }: { turn: OpenTurn; key: string },
+): Promise<boolean> {
+  const rows = await database.transaction(actor, (tx) =>
+    tx.execute(sql`
+      select from log_entries where session_id = ${turn.sessionId} and key = ${key} and turn_id <> ${turn.id} limit 1`),
+  );
+  return rows.length > 0;
+}
+
 /** Before the prompt leaves: what a takeover has to know of it. */
 export async function storePrompting(
   database: Database,

@@ -42,6 +42,17 @@ describe("the agent's way to the server", () => {
     expect(got).not.toHaveProperty("x-dormouse-signature");
   });
 
+  it("passes on an answer that comes before the end of the request was noticed", async () => {
+    const body = "x".repeat(3_000);
+    const headers = { "content-length": String(body.length) };
+    const statuses: (number | undefined)[] = [];
+    for (let round = 0; round < 15; round++) {
+      const calls = [1, 2, 3, 4].map(() => ask("/api/echo", { method: "POST", headers, body }));
+      statuses.push(...(await Promise.all(calls)).map(({ status }) => status));
+    }
+    expect(statuses.filter((status) => status !== 200)).toEqual([]);
+  });
+
   it("leads to the server's model and API routes and nowhere else", async () => {
     await ask("/llm/test/v1/models");
     expect(sandbox.server.requests.at(-1)?.url).toBe("/api/llm/test/v1/models");

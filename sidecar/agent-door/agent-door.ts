@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { type ClientRequest, createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { pipeline } from "node:stream/promises";
 import { endToEndHeaders } from "../hop-headers.ts";
 import { codeOf, Problem, problemBody, problemOf } from "../problem.ts";
@@ -12,12 +12,22 @@ export interface AgentDoorOptions {
   agentPort: number;
 }
 
+export interface AgentDoor {
+  server: Server;
+  /**
+   * Ends the calls that are on their way: another server has taken over, and whoever answers them may be
+   * stopped for good. The agent tries again and reaches the new one.
+   */
+  cutCalls(): void;
+}
+
 /**
  * What the agent reaches on loopback: the server's model and API routes, to which its identity is
  * added here, and a proxy for everything else that leaves the sandbox.
  */
-export function createAgentDoor({ askServer, sandboxToken, agentPort }: AgentDoorOptions): Server {
+export function createAgentDoor({ askServer, sandboxToken, agentPort }: AgentDoorOptions): AgentDoor {
   const authorization = `Bearer ${sandboxToken}`;
+  const calls = new Set<ClientRequest>();
   const own = new Set([`127.0.0.1:${agentPort}`, `localhost:${agentPort}`]);
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -40,6 +50,8 @@ export function createAgentDoor({ askServer, sandboxToken, agentPort }: AgentDoo
         authorization,
       },
     });
+    calls.add(upstream);
+    upstream.once("close", () => calls.delete(upstream));
     response.once("close", () => upstream.destroy());
     const answered = new Promise<IncomingMessage>((resolve, reject) => {
       upstream.on("response", resolve);
@@ -64,7 +76,12 @@ export function createAgentDoor({ askServer, sandboxToken, agentPort }: AgentDoo
     tunnel({ target: request.url ?? "", socket, head, askServer, authorization });
   });
   server.on("clientError", (_error, socket) => socket.destroy());
-  return server;
+  return {
+    server,
+    cutCalls() {
+      for (const call of calls) call.destroy(new Error("Another server has taken over."));
+    },
+  };
 }
 
 function serverPath(path: string): string {

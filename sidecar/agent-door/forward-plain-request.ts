@@ -31,7 +31,8 @@ export async function forwardPlainRequest(input: {
       ...endToEndHeaders(request.headers),
       ...(request.headers["transfer-encoding"] ? { "transfer-encoding": "chunked" } : {}),
       host: target.host,
-      connection: "close",
+      // As towards the server: whoever closes first must not be the other side. The socket ends with the answer.
+      connection: "keep-alive",
     },
   });
   const answered = new Promise<IncomingMessage>((resolve, reject) => {

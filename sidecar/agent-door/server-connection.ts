@@ -12,8 +12,9 @@ export interface ServerRequest {
 /** Opens a request to the server. Each has a connection of its own: one kept open would be dead after the server's restart. */
 export type AskServer = (request: ServerRequest) => ClientRequest;
 
-// With `close`, the server closes right after its answer, and calls that were answered at once failed here
-// with EPIPE about one time in three. So it is this side that closes.
+// With `close`, the server closes right after its answer, which it may give as soon as it has as many bytes as
+// were announced. Node's own end of such a request is one more write, of nothing; upon a closed socket it fails
+// with EPIPE, and the answer that has arrived is thrown away unread. So it is this side that closes.
 const unhurried = { connection: "keep-alive" };
 
 export function createServerConnection(server: SidecarLaunch["server"]): AskServer {

@@ -2,10 +2,11 @@ import { generateKeyPairSync, randomBytes, randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { connect } from "node:net";
 import { Readable } from "node:stream";
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { checkAnswer, hashBody, signatureHeaders, signRequest } from "../../server/protocol/request-signature.ts";
 import { createSidecarClient } from "../../server/sandboxes/create-sidecar-client.ts";
-import { createTestSandbox, deadline, type TestBoot, type TestSandbox } from "../test-sidecar.ts";
+import { createTestSandbox, deadline, type TestBoot, type TestSandbox, waitUntil } from "../test-sidecar.ts";
 import { createRequestVerifier } from "./verify-request.ts";
 
 describe("the sidecar's door", () => {
@@ -62,6 +63,8 @@ describe("the sidecar's door", () => {
     ["with a body that was not signed", () => sign(post), { ...post, body: "{}" }],
     ["with a body hash exchanged", () => ({ ...sign(), [signatureHeaders.bodyHash]: hashBody("other") })],
     ["with a body that claims to be a stream", () => sign({ ...post, bodyHash: "stream" }), { ...post, body: "{}" }],
+    ["with another lease than was signed", () => ({ ...sign(), [signatureHeaders.leaseEpoch]: "7" })],
+    ["with a lease that is no number", () => ({ ...sign(), [signatureHeaders.leaseEpoch]: "x" })],
     ["with a damaged signature", () => ({ ...sign(), [signatureHeaders.signature]: "AAAA" })],
   ];
   it.each(refusals)("refuses a request %s, and proves even that answer", async (_name, headers, request) => {
@@ -123,6 +126,44 @@ describe("the sidecar's door", () => {
       privateKey: sandbox.privateKey,
     });
     await expect(client.markRestored(deadline())).rejects.toMatchObject({ kind: "upstream" });
+  });
+
+  it("refuses a server whose lease another one has taken over, and cuts the calls that run through it", async () => {
+    const of = (leaseEpoch: number) =>
+      createSidecarClient({
+        ...later.launch,
+        door: { dispatcher: later.connection, origin: "http://sidecar", connect: noConnection },
+        bootSecret: Buffer.from(later.launch.bootSecret, "base64"),
+        privateKey: other.privateKey,
+        leaseEpoch,
+      });
+    const other = await createTestSandbox();
+    const later = await other.boot();
+    try {
+      const logs = { method: "GET", path: "/logs", signal: deadline() } as const;
+      await of(3).json(logs);
+      const calling = fetch(`http://127.0.0.1:${later.launch.agentPort}/llm/test/v1/chat/completions`, {
+        method: "POST",
+        body: JSON.stringify({ messages: [{ role: "user", content: "@@hang" }] }),
+      }).then((answer) => answer.text());
+      const cut = calling.then(
+        () => "answered",
+        () => "cut",
+      );
+      await waitUntil(() => other.server.requests.length > 0, "the call at the server");
+      await of(3).json(logs);
+      expect(await Promise.race([cut, sleep(200, "running")])).toBe("running");
+      await of(4).json(logs);
+      expect(await cut).toBe("cut");
+      const late = { kind: "conflict", refusal: "lease-superseded" };
+      await expect(of(3).json(logs)).rejects.toMatchObject(late);
+      await expect(of(3).restartAgent({}, deadline())).rejects.toMatchObject(late);
+      // Whoever may not do anything may still be told how it is.
+      await expect(of(3).health(deadline())).resolves.toMatchObject({ bootId: later.launch.bootId });
+      await of(4).json(logs);
+    } finally {
+      await other.remove();
+    }
   });
 
   it.each([

@@ -5,12 +5,14 @@ import {
   signatureHeaders,
   signatureLifetimeMilliseconds,
 } from "../../server/protocol/request-signature.ts";
+import { supersededCode } from "../../server/protocol/sidecar.ts";
 import { Problem } from "../problem.ts";
 
 export interface RequestVerifier {
   /**
    * Throws `unauthenticated` unless the server signed exactly this request for this sandbox and
-   * boot, within 60 s, and for the first time. The body still has to match the hash that it returns.
+   * boot, within 60 s, and for the first time; `conflict` for a server whose lease was taken over. The
+   * body still has to match the hash that it returns.
    */
   verify(request: { method: string; path: string; headers: IncomingHttpHeaders }): { bodyHash: string };
 }
@@ -19,6 +21,8 @@ export interface RequestVerifierOptions {
   sandboxId: string;
   bootId: string;
   publicKey: KeyObject;
+  /** Another server has taken over the sandbox. */
+  onTakenOver?: () => void;
   now?: () => number;
   mostNonces?: number;
 }
@@ -31,9 +35,10 @@ export function findNonce(headers: IncomingHttpHeaders): string | null {
 }
 
 export function createRequestVerifier(options: RequestVerifierOptions): RequestVerifier {
-  const { sandboxId, bootId, publicKey, now = Date.now, mostNonces = 200_000 } = options;
+  const { sandboxId, bootId, publicKey, onTakenOver, now = Date.now, mostNonces = 200_000 } = options;
   // Only nonces of well-signed requests get in, in the order of their arrival, which is nearly that of their end.
   const seen = new Map<string, number>();
+  let highestEpoch = 0;
 
   function forget(time: number): void {
     for (const [nonce, until] of seen) {
@@ -50,23 +55,38 @@ export function createRequestVerifier(options: RequestVerifierOptions): RequestV
     seen.set(nonce, time + 2 * signatureLifetimeMilliseconds);
   }
 
+  /** Epochs only rise: what a server sends that was paused, or cut off from the database, comes too late. */
+  function fence(epoch: number): void {
+    if (epoch < highestEpoch) {
+      throw new Problem("conflict", "Another server has taken over this sandbox.", { code: supersededCode });
+    }
+    if (epoch === highestEpoch) return;
+    const isTakeover = highestEpoch > 0;
+    highestEpoch = epoch;
+    if (isTakeover) onTakenOver?.();
+  }
+
   return {
     verify({ method, path, headers }) {
       const signature = headers[signatureHeaders.signature];
       const bodyHash = headers[signatureHeaders.bodyHash];
       const nonce = findNonce(headers);
       const issuedAt = Number(headers[signatureHeaders.issuedAt]);
-      if (typeof signature !== "string" || typeof bodyHash !== "string" || !nonce || !Number.isSafeInteger(issuedAt)) {
+      const leaseEpoch = Number(headers[signatureHeaders.leaseEpoch] ?? 0);
+      const numbers = [issuedAt, leaseEpoch].every((number) => Number.isSafeInteger(number) && number >= 0);
+      if (typeof signature !== "string" || typeof bodyHash !== "string" || !nonce || !numbers) {
         throw refusal("it has none, or a part of it is missing");
       }
       const time = now();
       if (Math.abs(time - issuedAt) > signatureLifetimeMilliseconds) {
         throw refusal("it is older than 60 s, or the clocks of server and sandbox differ");
       }
-      if (!isSignatureOf({ sandboxId, bootId, method, path, issuedAt, nonce, bodyHash }, signature, publicKey)) {
+      const signed = { sandboxId, bootId, leaseEpoch, method, path, issuedAt, nonce, bodyHash };
+      if (!isSignatureOf(signed, signature, publicKey)) {
         throw refusal("it is not the server's for this sandbox, boot, method, path and body");
       }
       remember(nonce, time);
+      fence(leaseEpoch);
       return { bodyHash };
     },
   };

@@ -1,0 +1,43 @@
+import { describe, expect, test } from "vitest";
+import { AppError } from "../errors.ts";
+import { createAgentError, failureOfError } from "./agent-error.ts";
+import { failureOfAgent } from "./agent-failure.ts";
+
+const answer = (status: number, body: string, headers = {}) =>
+  createAgentError({ what: "take the prompt", status, headers, body });
+
+describe("what a turn says about an error", () => {
+  test("has opencode's status as its code, its words and its request id", () => {
+    const body = JSON.stringify({ name: "UnknownError", data: { message: "Out of order", ref: "err_1" } });
+    expect(failureOfError(answer(500, body))).toEqual({
+      code: "500",
+      message: "The agent could not take the prompt (500): Out of order",
+      requestId: "err_1",
+    });
+    expect(failureOfError(answer(502, "", { "x-request-id": "req_2" }))).toMatchObject({ requestId: "req_2" });
+  });
+
+  test("has a code for what is no answer", () => {
+    expect(failureOfError(new AppError("timeout", "Too late.")).code).toBe("timeout");
+    expect(failureOfError(new AppError("unavailable", "Away.")).code).toBe("agent-error");
+    const cut = Object.assign(new AppError("unavailable", "Away for good."), { code: "stream-error" });
+    expect(failureOfError(cut)).toEqual({ code: "stream-error", message: "Away for good." });
+    expect(failureOfError(new Error("socket 17 at 10.0.0.3"))).toEqual({
+      code: "agent-error",
+      message: "The agent could not be reached.",
+    });
+  });
+
+  test("takes at most 200 characters of a body, and of its first line only", () => {
+    const long = `${"x".repeat(5_000)}\n    at secret (file.ts:1:1)`;
+    const said = "The agent could not take the prompt (500): ";
+    expect(failureOfError(answer(500, long)).message).toBe(said + "x".repeat(200));
+    const ofProvider = { name: "APIError", data: { statusCode: 500, message: long } };
+    expect(failureOfAgent(ofProvider).message).toBe("x".repeat(200));
+  });
+
+  test("is nothing where the sidecar says that another server has taken over", () => {
+    const body = JSON.stringify({ error: { kind: "conflict", message: "Taken over.", code: "lease-superseded" } });
+    expect(answer(409, body)).toMatchObject({ kind: "conflict", refusal: "lease-superseded" });
+  });
+});
