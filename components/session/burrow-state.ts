@@ -68,3 +68,15 @@ export function toMemoryWords(session: SessionState | null): string | null {
   // Without a cause nothing was lost: the session has only just begun.
   return status === "fresh" && cause === null ? "New memory" : memoryWords[status];
 }
+
+const meanings = {
+  intact: "The agent remembers this conversation itself.",
+  restored: "The agent's memory was brought back from its archive.",
+  replayed: "The agent lost its memory and was told the conversation again, word by word.",
+  partial: "The agent was told the newest part of the conversation again; the rest did not fit.",
+  fresh: "The agent remembers nothing from before.",
+} as const;
+
+export function memoryMeaning({ memory: { status, cause } }: SessionState): string {
+  return status === "fresh" && cause === null ? "The agent remembers what is said from here on." : meanings[status];
+}

@@ -10,12 +10,13 @@ import { RecoveryMark } from "../snapshots/recovery-mark.tsx";
 import { SnapshotsPanel } from "../snapshots/snapshots-panel.tsx";
 import { classNames } from "../ui/class-names.ts";
 import { BurrowLine } from "./burrow-line.tsx";
-import { toBurrow, toMemoryWords } from "./burrow-state.ts";
+import { toBurrow } from "./burrow-state.ts";
 import { Composer } from "./composer/composer.tsx";
 import { QueueList } from "./composer/queue-list.tsx";
 import { useOutbox } from "./composer/use-outbox.ts";
 import { ConnectionNotice } from "./connection-notice.tsx";
 import { useSessionState } from "./event-connection.ts";
+import { MemoryStatus } from "./memory-status.tsx";
 import { SessionHeader } from "./session-header.tsx";
 import { Column, Transcript } from "./transcript/transcript.tsx";
 
@@ -120,9 +121,14 @@ function Conversation({ sessionId, state, remark }: { sessionId: string; state: 
               returned={returned}
               onSend={outbox.send}
               status={
-                <p className="truncate" title={session?.memory.cause ?? undefined}>
+                <p className="truncate">
                   <span aria-live="polite">{burrow.words}</span>
-                  {session && entries.length > 0 && ` · ${toMemoryWords(session)}`}
+                  {session && entries.length > 0 && (
+                    <>
+                      {" · "}
+                      <MemoryStatus session={session} />
+                    </>
+                  )}
                 </p>
               }
             />
