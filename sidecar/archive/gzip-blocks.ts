@@ -7,7 +7,7 @@ import { workAhead } from "./work-ahead.ts";
 /** Takes the zlib of Node a tenth longer than level 1 does, which makes more of programs than `gzip -1` does. */
 const level = 2;
 /** More than the thread pool has threads: none waits while this one reads files. */
-const atOnce = 6;
+const atOnce = 8;
 
 /**
  * Each block becomes a gzip member of its own, several at once on the thread pool: every gunzip reads
@@ -18,7 +18,7 @@ export async function* gzipBlocks(blocks: AsyncIterable<Buffer>, pool: BlockPool
   const storing = createCompressors({ level: 0, blockBytes: blockSize });
   const makeMember = (block: Buffer) => shorter(block, compressing, storing).finally(() => pool.give(block));
   try {
-    for await (const member of workAhead(blocks, atOnce, makeMember)) yield* statingItsLength(member);
+    for await (const member of workAhead(blocks, atOnce, makeMember)) yield statingItsLength(member);
   } finally {
     compressing.close();
     storing.close();
