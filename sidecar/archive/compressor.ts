@@ -31,12 +31,12 @@ export function createCompressors(options: { level: number; blockBytes: number }
  */
 function createCompressor({ level, blockBytes }: { level: number; blockBytes: number }): Compressor {
   const most = blockBytes + 64 * 1024;
-  const options: ZlibOptions & TransformOptions = {
+  const options: ZlibOptions & Pick<TransformOptions, "highWaterMark"> = {
     level,
     memLevel: 9,
     // Each block ends its member, in one trip to the thread pool.
     flush: constants.Z_FINISH,
-    chunkSize: 2 * most,
+    chunkSize: most,
     // Nothing is read before the member is whole, so all of it must find room.
     highWaterMark: 2 * most,
   };

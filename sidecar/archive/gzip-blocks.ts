@@ -7,7 +7,7 @@ import { workAhead } from "./work-ahead.ts";
 /** Takes the zlib of Node a tenth longer than level 1 does, which makes more of programs than `gzip -1` does. */
 const level = 2;
 /** More than the thread pool has threads: none waits while this one reads files. */
-const atOnce = 8;
+const atOnce = 6;
 
 /**
  * Each block becomes a gzip member of its own, several at once on the thread pool: every gunzip reads
