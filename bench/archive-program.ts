@@ -1,5 +1,4 @@
-import { createReadStream, createWriteStream } from "node:fs";
-import { pipeline } from "node:stream/promises";
+import { openSync, readSync, writeSync } from "node:fs";
 import { createBlockPool } from "../sidecar/archive/block-filler.ts";
 import { gzipBlocks } from "../sidecar/archive/gzip-blocks.ts";
 import { packTree } from "../sidecar/archive/pack-tree.ts";
@@ -7,7 +6,8 @@ import { restoreDirectory } from "../sidecar/archive/restore-directory.ts";
 
 /**
  * `create <directory> <file>` or `restore <file> <directory>`, as the sidecar does it, in a process of its own; prints
- * what it took. The start of Node is not counted: the sidecar runs already.
+ * what it took. The start of Node is not counted: the sidecar runs already. The sidecar has a socket where this
+ * has a file, so that is read and written without the thread pool, too.
  */
 const [, , verb = "", from = "", to = ""] = process.argv;
 const limits = { mostBytes: 1e12, mostEntries: 1_000_000 };
@@ -17,12 +17,24 @@ const rootName = "workspace";
 async function create(): Promise<void> {
   const pool = createBlockPool();
   const tree = packTree({ walk: { root: from }, rootName, limits, withManifest: true, pool, signal });
-  await pipeline(gzipBlocks(tree, pool), createWriteStream(to));
+  const file = openSync(to, "w");
+  for await (const chunk of gzipBlocks(tree, pool)) {
+    for (let start = 0; start < chunk.length; ) start += writeSync(file, chunk, start);
+  }
 }
 
 async function restore(): Promise<void> {
-  const source = createReadStream(from, { highWaterMark: 262_144 });
-  await restoreDirectory({ source, directory: to, rootName, unrelated: "refuse", limits, signal });
+  await restoreDirectory({ source: chunksOf(from), directory: to, rootName, unrelated: "refuse", limits, signal });
+}
+
+async function* chunksOf(path: string): AsyncGenerator<Buffer> {
+  const file = openSync(path, "r");
+  for (;;) {
+    const chunk = Buffer.allocUnsafe(65_536);
+    const bytes = readSync(file, chunk);
+    if (bytes === 0) return;
+    yield chunk.subarray(0, bytes);
+  }
 }
 
 const cpu = process.cpuUsage();

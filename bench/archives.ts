@@ -5,7 +5,7 @@ import { loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { growHistory, unpackPlainly } from "./lib/agent-history.ts";
 import { makeBinary, makeSource } from "./lib/archive-data.ts";
-import { type ArchiveTool, type Cost, gzip, isHere, ours, pigz } from "./lib/archive-tools.ts";
+import { type ArchiveTool, bundleOurs, type Cost, gzip, isHere, pigz } from "./lib/archive-tools.ts";
 import { median } from "./lib/statistics.ts";
 
 /**
@@ -19,7 +19,7 @@ const megabytes = { source: size("SOURCE_MB", 100), binary: size("BINARY_MB", 1_
 const turns = size("TURNS", 50);
 const rounds = size("ROUNDS", 5);
 const folder = await mkdtemp(join(process.env.BENCH_DIRECTORY ?? tmpdir(), "dormouse-bench-"));
-const tools = [ours, gzip, ...(isHere("pigz") ? [pigz] : [])];
+const tools = [await bundleOurs(folder), gzip, ...(isHere("pigz") ? [pigz] : [])];
 const rows: Record<string, Record<string, string | number>> = {};
 const averages: (number | undefined)[] = [];
 

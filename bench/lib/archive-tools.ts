@@ -1,5 +1,6 @@
 import { spawnSync } from "node:child_process";
-import { dirname, join, resolve } from "node:path";
+import { join, resolve } from "node:path";
+import { build } from "esbuild";
 
 /** What one run took. */
 export interface Cost {
@@ -17,13 +18,20 @@ export interface ArchiveTool {
   restore(file: string, directory: string): Cost;
 }
 
-const program = resolve(import.meta.dirname, "../archive-program.ts");
+const root = resolve(import.meta.dirname, "../..");
 
-export const ours: ArchiveTool = {
-  name: "ours",
-  create: (directory, file) => runOurs("create", directory, file),
-  restore: (file, directory) => runOurs("restore", file, directory),
-};
+/** Bundled into the folder like the sidecar is: to strip types of sources keeps a thread busy for a while. */
+export async function bundleOurs(folder: string): Promise<ArchiveTool> {
+  const program = join(folder, "archive-program.mjs");
+  const options = { bundle: true, platform: "node", format: "esm", target: "node24", logLevel: "error" } as const;
+  await build({ ...options, entryPoints: [join(root, "bench/archive-program.ts")], outfile: program });
+  const runOurs = (...parameters: string[]) => JSON.parse(run(process.execPath, [program, ...parameters])) as Cost;
+  return {
+    name: "ours",
+    create: (directory, file) => runOurs("create", directory, file),
+    restore: (file, directory) => runOurs("restore", file, directory),
+  };
+}
 
 export const gzip: ArchiveTool = throughShell("tar | gzip -1", "gzip");
 export const pigz: ArchiveTool = throughShell("tar | pigz -1", "pigz");
@@ -41,10 +49,6 @@ function throughShell(name: string, packer: string): ArchiveTool {
   };
 }
 
-function runOurs(...parameters: string[]): Cost {
-  return JSON.parse(run(process.execPath, [program, ...parameters])) as Cost;
-}
-
 function runShell(command: string): Cost {
   const began = performance.now();
   const output = run("sh", ["-c", `${command}\ntimes`]);
@@ -59,7 +63,7 @@ function runShell(command: string): Cost {
 function run(command: string, parameters: string[]): string {
   const { status, stdout, stderr } = spawnSync(command, parameters, {
     encoding: "utf8",
-    cwd: join(dirname(program), ".."),
+    cwd: root,
   });
   if (status !== 0) throw new Error(`${command} ${parameters.join(" ")} ended with ${status}: ${stderr}`);
   return stdout;

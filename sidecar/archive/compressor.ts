@@ -31,16 +31,22 @@ export function createCompressors(options: { level: number; blockBytes: number }
  */
 function createCompressor({ level, blockBytes }: { level: number; blockBytes: number }): Compressor {
   const most = blockBytes + 64 * 1024;
-  // Nothing is read before the member is whole, so all of it must find room.
-  const options: ZlibOptions & TransformOptions = { level, memLevel: 9, chunkSize: most, highWaterMark: 2 * most };
+  const options: ZlibOptions & Pick<TransformOptions, "highWaterMark"> = {
+    level,
+    memLevel: 9,
+    // Each block ends its member, in one trip to the thread pool.
+    flush: constants.Z_FINISH,
+    chunkSize: most,
+    // Nothing is read before the member is whole, so all of it must find room.
+    highWaterMark: 2 * most,
+  };
   const stream = createGzip(options) as ReturnType<typeof createGzip> & ZlibReset;
   return {
     compress: (block) =>
       new Promise((resolve, reject) => {
         stream.once("error", reject);
-        stream.write(block);
-        stream.flush(constants.Z_FINISH, () => {
-          if (stream.destroyed) return;
+        stream.write(block, (error) => {
+          if (error) return;
           stream.off("error", reject);
           const member: Buffer = stream.read();
           stream.reset();

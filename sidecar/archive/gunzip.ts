@@ -8,8 +8,8 @@ import { splitMembers } from "./split-members.ts";
 import { workAhead } from "./work-ahead.ts";
 
 const unpackMember = promisify(gunzipWhole);
-/** As many as the thread pool has threads. */
-const atOnce = 4;
+/** One fewer than the thread pool has threads: that one writes files. */
+const atOnce = 3;
 /** Of one member, unpacked. */
 const mostBlockBytes = 4 * 1024 * 1024;
 

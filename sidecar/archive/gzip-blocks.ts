@@ -18,7 +18,7 @@ export async function* gzipBlocks(blocks: AsyncIterable<Buffer>, pool: BlockPool
   const storing = createCompressors({ level: 0, blockBytes: blockSize });
   const makeMember = (block: Buffer) => shorter(block, compressing, storing).finally(() => pool.give(block));
   try {
-    for await (const member of workAhead(blocks, atOnce, makeMember)) yield* statingItsLength(member);
+    for await (const member of workAhead(blocks, atOnce, makeMember)) yield statingItsLength(member);
   } finally {
     compressing.close();
     storing.close();

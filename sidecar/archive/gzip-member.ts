@@ -8,7 +8,7 @@ const extra = { flag: 4, bytes: 8, name: "Dm", dataBytes: 4 };
 export const memberHeaderBytes = plainHeaderBytes + 2 + extra.bytes;
 
 /** Takes a member as zlib makes it, without any optional field. */
-export function statingItsLength(member: Buffer): Buffer[] {
+export function statingItsLength(member: Buffer): Buffer {
   const header = Buffer.alloc(memberHeaderBytes);
   member.copy(header, 0, 0, plainHeaderBytes);
   header.writeUInt8(extra.flag, 3);
@@ -16,7 +16,7 @@ export function statingItsLength(member: Buffer): Buffer[] {
   header.write(extra.name, 12, "latin1");
   header.writeUInt16LE(extra.dataBytes, 14);
   header.writeUInt32LE(member.length - plainHeaderBytes + memberHeaderBytes, 16);
-  return [header, member.subarray(plainHeaderBytes)];
+  return Buffer.concat([header, member.subarray(plainHeaderBytes)]);
 }
 
 /** From the first bytes of a member; null for one that does not say it in our way. */
