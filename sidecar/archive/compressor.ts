@@ -26,8 +26,8 @@ export function createCompressors(options: { level: number; blockBytes: number }
 }
 
 /**
- * One zlib stream for many members: to make and clear one for each block takes the thread of the door
- * as long as to read files into it, and gives the garbage collector megabytes to look for.
+ * One zlib stream for many members: to make one for each block, and to collect what is left of it,
+ * takes a quarter of all CPU time.
  */
 function createCompressor({ level, blockBytes }: { level: number; blockBytes: number }): Compressor {
   const most = blockBytes + 64 * 1024;
