@@ -46,7 +46,10 @@ const signal = () => AbortSignal.timeout(30_000);
 const isDiscarded = ({ kind, body }: LogEntry) =>
   kind === "parts-discard" || ("discarded" in body && body.discarded === true);
 const hang = (until: AbortSignal) =>
-  new Promise<never>((_, reject) => until.addEventListener("abort", () => reject(until.reason)));
+  new Promise<never>((_, reject) => {
+    if (until.aborted) reject(until.reason);
+    else until.addEventListener("abort", () => reject(until.reason));
+  });
 
 test("a turn that failed on an unknown model while nobody listened ends with that cause", patience, async () => {
   const woken = await server.newSession();
