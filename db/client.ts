@@ -40,6 +40,8 @@ export function createDatabase(applicationUrl: string, options: { connections?: 
     onnotice: () => {},
     connection: {
       application_name: "dormouse",
+      // What is asked here is asked by key, again and again: planned once for each connection.
+      plan_cache_mode: "force_generic_plan",
       statement_timeout: 30_000,
       // As long as a lease: what a process that stands still has locked is free when it is taken over.
       idle_in_transaction_session_timeout: 15_000,
