@@ -5,8 +5,6 @@ const alias = { "@": fileURLToPath(new URL(".", import.meta.url)) };
 
 export default defineConfig({
   test: {
-    // Most of the time is spent waiting for real agents: two files at once, on two cores too.
-    maxWorkers: 2,
     projects: [
       {
         resolve: { alias },

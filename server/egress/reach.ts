@@ -12,9 +12,17 @@ export async function reachDirectly(target: Target, { addresses }: Checked, sign
     if (options.all) done(null, addresses);
     else done(null, first?.address ?? "", first?.family);
   };
-  const socket = connect({ host: target.host, port: target.port, lookup, allowHalfOpen: true, noDelay: true, signal });
-  await once(socket, "connect", { signal });
-  return socket;
+  signal.throwIfAborted();
+  // Not given the signal itself, which would end the connection long after it stands.
+  const socket = connect({ host: target.host, port: target.port, lookup, allowHalfOpen: true, noDelay: true });
+  try {
+    await once(socket, "connect", { signal });
+    return socket;
+  } catch (error) {
+    // Whatever still comes of it concerns nobody.
+    socket.on("error", () => {}).destroy();
+    throw error;
+  }
 }
 
 /**
@@ -39,7 +47,7 @@ export async function reachThroughProxy(proxy: string, target: Target, signal: A
   });
   ask.end();
   return new Promise((resolve, reject) => {
-    ask.once("error", reject);
+    ask.on("error", reject);
     ask.once("response", (response) => {
       ask.destroy();
       reject(new ProxyRefusal(response.statusCode ?? 0));
