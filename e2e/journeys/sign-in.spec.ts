@@ -77,9 +77,12 @@ test("the keyboard alone suffices to sign in and to sign out", async ({ member: 
 
   await page.keyboard.press("Tab");
   await expect(page.getByRole("link", { name: "Skip to the page" })).toBeFocused();
-  await page.getByRole("button", { name: new RegExp(`^${account.name} .* Profile and sign-out`) }).focus();
-  await page.keyboard.press("Enter");
-  await expect(page.getByRole("menuitem", { name: "Profile" })).toBeFocused();
+  // The page is there a moment before it listens to keys.
+  await expect(async () => {
+    await page.getByRole("button", { name: new RegExp(`^${account.name} .* Profile and sign-out`) }).focus();
+    await page.keyboard.press("Enter");
+    await expect(page.getByRole("menuitem", { name: "Profile" })).toBeFocused({ timeout: 2_000 });
+  }).toPass({ timeout: 20_000 });
   await page.keyboard.press("ArrowDown");
   await page.keyboard.press("Enter");
   await expect(page.getByRole("heading", { name: "Sign in" })).toBeVisible();
