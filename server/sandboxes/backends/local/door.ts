@@ -29,24 +29,25 @@ export function openDoor(path: string): SandboxDoor & { close(): Promise<void> }
 export async function connectToDoor(path: string): Promise<Socket> {
   if (process.platform !== "linux") return connectTo(path);
   const descriptors = await openForBinding([path], { follow: false });
-  try {
-    return await connectTo(`/proc/self/fd/${descriptors[0]}`);
-  } finally {
-    await closeAll(descriptors);
-  }
+  const connecting = connectTo(`/proc/self/fd/${descriptors[0]}`);
+  await Promise.allSettled([connecting]);
+  await closeAll(descriptors);
+  const socket = await connecting;
+  if (socket.destroyed) throw socket.errored ?? new Error("The door closed at once.");
+  return socket;
 }
 
 function connectTo(path: string): Promise<Socket> {
   return new Promise((resolve, reject) => {
     const socket = connect({ path });
     const late = setTimeout(() => socket.destroy(new Error("The door did not open in time.")), connectMilliseconds);
-    socket.once("error", (error) => {
+    // Stays: a sandbox may die before its new owner listens, and an error that nobody hears ends the server.
+    socket.on("error", (error) => {
       clearTimeout(late);
       reject(error);
     });
     socket.once("connect", () => {
       clearTimeout(late);
-      socket.removeAllListeners("error");
       resolve(socket);
     });
   });
