@@ -1,4 +1,5 @@
-import type { LogEntry, TextBody } from "../server/protocol/log-entry.ts";
+import { isDeepStrictEqual } from "node:util";
+import type { LogEntry, TextBody, ToolCallBody } from "../server/protocol/log-entry.ts";
 
 export type TurnContent = { kind: string; under: number | null; body: unknown }[];
 
@@ -9,8 +10,9 @@ export type TurnContent = { kind: string; under: number | null; body: unknown }[
 export function contentOf(entries: readonly LogEntry[], turnId: string): TurnContent {
   const content: TurnContent = [];
   const placeOf = new Map<number, number>();
-  for (const entry of entries) {
-    if (entry.turnId !== turnId || isPassing(entry)) continue;
+  const ours = entries.filter((entry) => entry.turnId === turnId);
+  for (const entry of withoutRepeats(ours)) {
+    if (isPassing(entry)) continue;
     const { number, kind } = entry;
     const body = plain(entry.body) as TextBody & { continues?: number };
     const before = content[placeOf.get(body.continues ?? -1) ?? -1]?.body as TextBody | undefined;
@@ -23,6 +25,45 @@ export function contentOf(entries: readonly LogEntry[], turnId: string): TurnCon
     content.push({ kind, under: entry.under === null ? null : (placeOf.get(entry.under) ?? -1), body });
   }
   return content;
+}
+
+/** The agent keeps what a failed try has finished, and sends it along with the next step: the model reads more. */
+export function wasRetried(entries: readonly LogEntry[], turnId: string): boolean {
+  return entries.some((entry) => entry.turnId === turnId && entry.kind === "parts-discard");
+}
+
+export function withoutTokensRead(content: TurnContent | undefined): TurnContent | undefined {
+  return content?.map((entry) => {
+    if (entry.kind !== "usage") return entry;
+    const { tokens, ...body } = entry.body as { tokens: Record<string, number> };
+    return { ...entry, body: { ...body, tokens: { ...tokens, input: 0 } } };
+  });
+}
+
+/**
+ * A tool that ran before its try was cut has run, and stays in the log; the next try calls it again. The
+ * uncut run has the first of the two, in the place of the second.
+ */
+function withoutRepeats(entries: readonly LogEntry[]): LogEntry[] {
+  let kept = [...entries];
+  for (const retry of entries.filter(({ kind }) => kind === "parts-discard")) {
+    const before = kept.slice(0, kept.indexOf(retry)).filter((entry) => !isPassing(entry) && entry.under === null);
+    const ranFrom = before.findLastIndex(({ kind }) => kind !== "tool_call" && kind !== "plan") + 1;
+    for (const ran of before.slice(ranFrom)) {
+      const again = kept.find((entry) => entry.number > retry.number && isSameCall(entry, ran));
+      if (!again) continue;
+      kept = kept
+        .filter((entry) => entry !== ran && entry.under !== ran.number)
+        .map((entry) => (entry === again ? ({ ...again, body: ran.body } as LogEntry) : entry));
+    }
+  }
+  return kept;
+}
+
+function isSameCall(one: LogEntry, other: LogEntry): boolean {
+  if (one.kind !== "tool_call" || other.kind !== "tool_call") return false;
+  const call = ({ tool, rawInput }: ToolCallBody) => ({ tool, rawInput });
+  return isDeepStrictEqual(call(one.body), call(other.body));
 }
 
 function isPassing({ kind, body }: LogEntry): boolean {

@@ -12,6 +12,7 @@ export interface AgentIds {
 
 const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const perMillisecond = 4096n;
+const placeForm = /^[a-z]{3}_([0-9a-f]{12})/;
 
 export function createAgentIds(now: () => number = Date.now): AgentIds {
   let last = 0n;
@@ -32,6 +33,13 @@ export function isAgentSessionId(value: string): boolean {
 export function encodeAgentId(prefix: string, place: bigint, rest: Uint8Array): string {
   const text = Array.from(rest.subarray(0, 14), (byte) => alphabet[byte % alphabet.length]).join("");
   return `${prefix}_${BigInt.asUintN(48, place).toString(16).padStart(12, "0")}${text}`;
+}
+
+/** Whether opencode made `id` after `other`; false where either is not of its form. */
+export function isLater(id: string, other: unknown): boolean {
+  const places = [id, other].map((one) => (typeof one === "string" ? placeForm.exec(one)?.[1] : undefined));
+  const [place, otherPlace] = places;
+  return place !== undefined && otherPlace !== undefined && place > otherPlace;
 }
 
 /** One place before that of another id: what is told before it. */

@@ -21,6 +21,7 @@ export function applyMessage(
   }
   state.messages.set(id, {
     role,
+    session: typeof sessionID === "string" ? sessionID : state.root,
     ours,
     summary: info.summary === true,
     providerId: typeof info.providerID === "string" ? info.providerID : null,

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import type { EntryBody, EntryKind, ToolCallBody } from "../protocol/log-entry.ts";
+import { isLater } from "./agent-ids.ts";
 import { isFinalTool, toolCallBody } from "./tool-call.ts";
 import { isFields } from "./tool-content.ts";
 import { type AgentPart, childOf, type KnownPart, type Output, type TurnState } from "./turn-state.ts";
@@ -49,16 +50,25 @@ export function applyCompaction(state: TurnState, part: AgentPart, out: Output):
   closePart(state, { key: part.id, verbatim: part }, out);
 }
 
-/** opencode begins the answer again: what was open of the failed try will never be continued. */
-export function discardOpen(
+/**
+ * opencode asks the model again, in the same message: what the failed try said will be said anew, also what
+ * of it was finished. `eventId` tells it from what the next try has said since, where that is known already.
+ */
+export function discardTry(
   state: TurnState,
-  input: { session: string; attempt: number; reason: string },
+  input: { session: string; attempt: number; reason: string; eventId: unknown },
   out: Output,
 ): void {
+  const { session, eventId, attempt, reason } = input;
+  const message = [...state.messages].findLast(
+    ([, known]) => known.session === session && known.role === "assistant" && known.ours,
+  );
   const keys = [...state.parts]
-    .filter(([, part]) => part.open && part.session === input.session && isUnfinishedTry(part))
+    .filter(([, part]) => part.session === session && !part.discarded && isOfTry(part))
+    .filter(([, part]) => part.open || (part.message !== null && part.message === message?.[0]))
+    .filter(([key]) => !isLater(key, eventId))
     .map(([key]) => key);
-  discard(state, { keys, attempt: input.attempt, reason: input.reason }, out);
+  discard(state, { keys, attempt, reason }, out);
 }
 
 export function discard(
@@ -69,7 +79,7 @@ export function discard(
   if (input.keys.length === 0) return;
   for (const key of input.keys) {
     const part = state.parts.get(key);
-    if (part) part.open = false;
+    if (part) Object.assign(part, { open: false, discarded: true });
   }
   out.changes.push({ type: "discard", ...input });
 }
@@ -83,7 +93,16 @@ export function applyPlan(state: TurnState, todos: unknown, out: Output): void {
   if (known && (!known.open || isDeepStrictEqual(known.body, body))) return;
   if (known) replaceBody(state, { key, body }, out);
   else {
-    state.parts.set(key, { kind: "plan", session: state.root, open: true, text: "", uncertain: false, body });
+    state.parts.set(key, {
+      kind: "plan",
+      session: state.root,
+      message: null,
+      open: true,
+      discarded: false,
+      text: "",
+      uncertain: false,
+      body,
+    });
     out.changes.push({ type: "open", key, kind: "plan", body, under: null });
   }
 }
@@ -163,7 +182,9 @@ function openPart(state: TurnState, input: { part: AgentPart; kind: EntryKind; b
   state.parts.set(part.id, {
     kind,
     session: part.sessionID,
+    message: part.messageID,
     open: true,
+    discarded: false,
     text: "text" in body ? body.text : "",
     uncertain: false,
     body: keepsBody ? body : null,
@@ -176,8 +197,8 @@ function kindOfText(state: TurnState, part: AgentPart): EntryKind {
   return part.type === "reasoning" || isSummary ? "agent_thought" : "agent_message";
 }
 
-/** A tool that already runs goes on by itself; one whose call was still being written does not. */
-function isUnfinishedTry(part: KnownPart): boolean {
+/** A tool that already runs goes on by itself, and what it did is done; a call that was still being written is not. */
+function isOfTry(part: KnownPart): boolean {
   if (part.kind === "tool_call") return (part.body as ToolCallBody).status === "pending";
   return part.kind === "agent_message" || part.kind === "agent_thought";
 }

@@ -143,7 +143,7 @@ export { planReplay, type Replay, type ReplayPlace } from "./replay/plan-replay.
 export type { SavedEntry } from "./replay/saved-conversation.ts";
 export { mostReplayBytes, selectConversation } from "./replay/select-conversation.ts";
 export { tasksOf } from "./session-tree.ts";
-export { type Settlement, settle } from "./settle.ts";
+export { recallMessages, type Settlement, settle } from "./settle.ts";
 export { createTranslator, type Translator } from "./translate.ts";
 export {
   initialState,

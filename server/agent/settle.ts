@@ -41,16 +41,20 @@ export function settle(input: {
 }): Settlement {
   const state = structuredClone(input.state);
   const out: Output = { changes: [], signals: [] };
-  const start = input.messages.findIndex(({ info }) => info.id === state.userMessageId);
-  const messages = start < 0 ? [] : input.messages.slice(start);
+  const messages = sincePrompt(state, input.messages);
   for (const message of [...messages, ...(input.children ?? [])]) applyStored(state, message, out);
   const judged =
-    start < 0 && !state.error
+    messages.length === 0 && !state.error
       ? ({ type: "missing" } as const)
       : outcomeOf(state, { messages, end: input.end === true });
   const outcome: SettledOutcome = input.running && judged.type !== "missing" ? { type: "unfinished" } : judged;
   if (outcome.type !== "unfinished" || input.end) closeAll(state, out);
   return { state, changes: out.changes, outcome, steps: [...state.steps].map(([key, usage]) => ({ key, usage })) };
+}
+
+function sincePrompt(state: TurnState, messages: readonly AgentMessage[]): readonly AgentMessage[] {
+  const start = messages.findIndex(({ info }) => info.id === state.userMessageId);
+  return start < 0 ? [] : messages.slice(start);
 }
 
 function applyStored(state: TurnState, message: AgentMessage, out: Output): void {
@@ -60,9 +64,31 @@ function applyStored(state: TurnState, message: AgentMessage, out: Output): void
   for (const [index, given] of message.parts.entries()) {
     const part = readPart(given);
     if (!part) continue;
-    if (!isGrowing(part)) applyMessagePart(state, part, out);
+    // One message is one call of the model: where it begins again, what was said before was a try that failed.
+    if (index < lastStart && isSaid(part)) forget(state, part, out);
+    else if (!isGrowing(part)) applyMessagePart(state, part, out);
     // It stays empty for as long as it grows, and for ever when its try failed.
-    else if (complete || index < lastStart) forget(state, part, out);
+    else if (complete && state.parts.get(part.id)?.open) forget(state, part, out);
+  }
+}
+
+/** Text, thoughts and calls that were never made: opencode keeps `raw` of a call only until it runs. */
+function isSaid(part: AgentPart): boolean {
+  if (part.type === "text" || part.type === "reasoning") return true;
+  return part.type === "tool" && isFields(part.state) && "raw" in part.state;
+}
+
+/** A taken over turn learns which message its parts are of, and who wrote it with which model. */
+export function recallMessages(
+  state: TurnState,
+  { messages, children }: { messages: readonly AgentMessage[]; children: readonly AgentMessage[] },
+): void {
+  for (const { info, parts } of [...sincePrompt(state, messages), ...children]) {
+    applyMessage(state, { info, stored: true }, { changes: [], signals: [] });
+    for (const { id, messageID } of parts) {
+      const known = state.parts.get(id);
+      if (known) known.message = messageID;
+    }
   }
 }
 
@@ -73,7 +99,8 @@ function isGrowing(part: AgentPart): boolean {
 }
 
 function forget(state: TurnState, part: AgentPart, out: Output): void {
-  if (!state.parts.get(part.id)?.open) return;
+  const known = state.parts.get(part.id);
+  if (!known || known.discarded) return;
   discard(state, { keys: [part.id], attempt: state.attempt, reason: "The model's answer was cut off." }, out);
 }
 

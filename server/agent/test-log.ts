@@ -25,7 +25,7 @@ export function applyChanges(log: TestLog, changes: readonly LogChange[]): void 
   for (const change of changes) {
     if (change.type === "title") log.title = change.title;
     else if (change.type === "open") openEntry(log, change);
-    else if (change.type === "discard") for (const key of change.keys) discardEntry(openEntryOf(log, key));
+    else if (change.type === "discard") for (const key of change.keys) discardEntry(log, key);
     else changeEntry(openEntryOf(log, change.key), change);
   }
 }
@@ -43,9 +43,11 @@ function openEntryOf(log: TestLog, key: string): TestEntry {
   return entry;
 }
 
-function discardEntry(entry: TestEntry): void {
-  entry.open = false;
-  entry.discarded = true;
+/** Also what was finished: a try takes all that it said with it, once. */
+function discardEntry(log: TestLog, key: string): void {
+  const entry = log.entries.get(key);
+  if (!entry || entry.discarded) throw new Error(`${key} cannot be discarded`);
+  Object.assign(entry, { open: false, discarded: true });
 }
 
 function changeEntry(entry: TestEntry, change: Extract<LogChange, { type: "append" | "replace" | "close" }>): void {

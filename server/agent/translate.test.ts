@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { NumberedEvent } from "../protocol/sidecar.ts";
-import { settle } from "./settle.ts";
+import { recallMessages, settle } from "./settle.ts";
 import { applyChanges, createTestLog } from "./test-log.ts";
 import { createTranslator } from "./translate.ts";
 import { initialState, restoreState } from "./turn-state.ts";
@@ -54,6 +54,30 @@ describe("the translation", () => {
     expect(turn.changes.at(-1)).toEqual({ type: "discard", keys: ["prt_2"], attempt: 2, reason: "cut" });
     turn.part({ id: "prt_1", type: "tool", tool: "bash", callID: "a", state: { status: "completed", output: "x" } });
     expect(turn.log.entries.get("prt_1")).toMatchObject({ open: false, discarded: false });
+  });
+
+  test("discards what a failed try had finished, and nothing of the message before", () => {
+    const turn = begin();
+    turn.part({ id: "prt_1", type: "text", text: "kept", time: { start: 1, end: 2 } });
+    const next = "msg_100000000002AAAAAAAAAAAAAA";
+    turn.agent("message.updated", { info: { id: next, role: "assistant", sessionID: root, parentID: prompt } });
+    turn.part({ id: "prt_2", messageID: next, type: "reasoning", text: "thought", time: { start: 1, end: 2 } });
+    turn.part({ id: "prt_3", messageID: next, type: "tool", tool: "bash", state: { status: "completed" } });
+    turn.part({ id: "prt_4", messageID: next, type: "text", text: "", time: { start: 1 } });
+    retry(turn, 1);
+    expect(turn.changes.at(-1)).toMatchObject({ type: "discard", keys: ["prt_2", "prt_4"] });
+    turn.part({ id: "prt_5", messageID: next, type: "reasoning", text: "thought", time: { start: 1, end: 2 } });
+    retry(turn, 2);
+    expect(turn.changes.at(-1)).toMatchObject({ type: "discard", keys: ["prt_5"] });
+  });
+
+  test("does not take a retry that is read late for one of what was said since", () => {
+    const turn = begin();
+    const thought = { messageID: answer, type: "reasoning", text: "thought", time: { start: 1, end: 2 } };
+    turn.part({ ...thought, id: "prt_100000000003AAAAAAAAAAAAAA" });
+    turn.part({ ...thought, id: "prt_100000000005AAAAAAAAAAAAAA" });
+    retry(turn, 1, "evt_100000000004AAAAAAAAAAAAAA");
+    expect(turn.changes.at(-1)).toMatchObject({ type: "discard", keys: ["prt_100000000003AAAAAAAAAAAAAA"] });
   });
 
   test("puts a subagent's events under its tool call, also those that came before it was named", () => {
@@ -165,6 +189,38 @@ describe("settling", () => {
     expect(turn.log.entries.get("prt_2")).toMatchObject({ open: false, body: { status: "failed" } });
   });
 
+  test("finds a failed try in the list, where its retry was never heard of", () => {
+    const turn = begin();
+    const ended = { start: 1, end: 2 };
+    turn.part({ id: "prt_1", type: "step-start" });
+    turn.part({ id: "prt_2", type: "reasoning", text: "thought", time: ended });
+    turn.part({ id: "prt_3", type: "tool", tool: "edit", state: { status: "pending", input: {}, raw: "" } });
+    turn.lose(9);
+    const of = { messageID: answer, sessionID: root };
+    const cut = { status: "error", input: {}, raw: "", error: "Tool execution aborted" };
+    const parts = [
+      { ...of, id: "prt_1", type: "step-start" },
+      { ...of, id: "prt_2", type: "reasoning", text: "thought", time: ended },
+      { ...of, id: "prt_3", type: "tool", tool: "edit", callID: "a", state: cut },
+      { ...of, id: "prt_4", type: "text", text: "never seen", time: ended },
+      { ...of, id: "prt_5", type: "step-start" },
+      { ...of, id: "prt_6", type: "text", text: "answer", time: ended },
+    ];
+    const info = { id: answer, role: "assistant" as const, sessionID: root, parentID: prompt };
+    const messages = [
+      { info: { id: prompt, role: "user" as const, sessionID: root }, parts: [] },
+      { info: { ...info, finish: "stop", time: { completed: 3 } }, parts },
+    ];
+    const settled = settle({ state: turn.state, messages });
+    applyChanges(turn.log, settled.changes);
+    expect([...turn.log.entries.values()].map(({ key, discarded }) => [key, discarded])).toEqual([
+      ["prt_2", true],
+      ["prt_3", true],
+      ["prt_6", false],
+    ]);
+    expect(settle({ state: settled.state, messages }).changes).toEqual([]);
+  });
+
   test("says when the agent does not know the prompt", () => {
     expect(settle({ state: begin().state, messages: [] }).outcome).toEqual({ type: "missing" });
   });
@@ -186,6 +242,26 @@ describe("a restored translation", () => {
     expect(state.lastNumber).toBe(7);
   });
 
+  test("learns from the list which message a finished part is of, so that a retry takes it along", () => {
+    const closed = { kind: "agent_thought" as const, under: null, open: false, body: { text: "thought" } };
+    const entries = [
+      { ...closed, key: "prt_1" },
+      { ...closed, key: "prt_2" },
+    ];
+    const state = restoreState({ root, userMessageId: prompt, appliedEvent: 7, entries });
+    const next = "msg_100000000002AAAAAAAAAAAAAA";
+    const message = (id: string, part: string) => ({
+      info: { id, role: "assistant" as const, sessionID: root, parentID: prompt },
+      parts: [{ id: part, messageID: id, sessionID: root, type: "reasoning", text: "thought" }],
+    });
+    const asked = { info: { id: prompt, role: "user" as const, sessionID: root }, parts: [] };
+    recallMessages(state, { messages: [asked, message(answer, "prt_1"), message(next, "prt_2")], children: [] });
+    const status = { type: "retry", attempt: 1, message: "cut", next: 5 };
+    const payload = { type: "session.status", properties: { sessionID: root, status } };
+    const { changes } = createTranslator(state).apply({ type: "agent", number: 8, directory: null, payload });
+    expect(changes).toEqual([{ type: "discard", keys: ["prt_2"], attempt: 1, reason: "cut" }]);
+  });
+
   test("learns from the list which model took a step whose message began before", () => {
     const state = restoreState({ root, userMessageId: prompt, appliedEvent: 7, entries: [] });
     const tokens = { input: 1, output: 2, reasoning: 0, cache: { read: 0, write: 0 } };
@@ -204,6 +280,10 @@ describe("a restored translation", () => {
   });
 });
 
+function retry(turn: ReturnType<typeof begin>, attempt: number, eventId?: string): void {
+  turn.agent("session.status", { status: { type: "retry", attempt, message: "cut", next: 5 } }, eventId);
+}
+
 function begin({ prompted } = { prompted: true }) {
   const state = initialState({ root, userMessageId: prompt });
   const translator = createTranslator(state);
@@ -216,12 +296,12 @@ function begin({ prompted } = { prompted: true }) {
     changes.push(...result.changes);
     signals.push(...result.signals);
   };
-  const agent = (type: string, properties: Record<string, unknown>) =>
+  const agent = (type: string, properties: Record<string, unknown>, id = "evt_1") =>
     apply({
       type: "agent",
       number: state.lastNumber + 1,
       directory: null,
-      payload: { type, properties: { sessionID: root, ...properties } },
+      payload: { id, type, properties: { sessionID: root, ...properties } },
     });
   if (prompted) {
     agent("message.updated", { info: { id: prompt, role: "user", sessionID: root } });

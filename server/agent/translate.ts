@@ -1,7 +1,7 @@
 import type { NumberedEvent } from "../protocol/sidecar.ts";
 import { failureOfAgent } from "./agent-failure.ts";
 import { applyMessage, applyMessagePart, readPart } from "./apply-message.ts";
-import { applyDelta, applyPlan, count, discardOpen } from "./apply-part.ts";
+import { applyDelta, applyPlan, count, discardTry } from "./apply-part.ts";
 import type { LogChange, Translate, TurnSignal } from "./index.ts";
 import { isFields } from "./tool-content.ts";
 import type { AgentEvent, Output, TurnState } from "./turn-state.ts";
@@ -78,7 +78,7 @@ function applyAgent(state: TurnState, event: AgentEvent, out: Output): void {
   else if (session !== state.root && !state.children.has(session)) wait(state, { event, session, info });
   else {
     const children = state.children.size;
-    apply({ state, session, properties, info, out });
+    apply({ state, session, properties, info, eventId: event.payload.id, out });
     if (state.children.size > children) placeWaiting(state, out);
   }
 }
@@ -113,6 +113,7 @@ interface Application {
   session: string;
   properties: Record<string, unknown>;
   info: Record<string, unknown>;
+  eventId: unknown;
   out: Output;
 }
 
@@ -159,7 +160,7 @@ function applyTitle({ state, session, info, out }: Application): void {
   out.changes.push({ type: "title", title });
 }
 
-function applyStatus({ state, session, properties, out }: Application): void {
+function applyStatus({ state, session, properties, eventId, out }: Application): void {
   const status = isFields(properties.status) ? properties.status : {};
   const isRoot = session === state.root;
   if (status.type === "idle" && isRoot) applyIdle(state, out);
@@ -179,7 +180,7 @@ function applyStatus({ state, session, properties, out }: Application): void {
     const next = typeof status.next === "number" ? status.next : null;
     out.signals.push({ type: "retry", attempt, message: reason, next });
   }
-  discardOpen(state, { session, reason, attempt }, out);
+  discardTry(state, { session, reason, attempt, eventId }, out);
 }
 
 /**

@@ -43,6 +43,7 @@ export type AgentPart = { id: string; messageID: string; sessionID: string; type
 
 export interface KnownMessage {
   role: "user" | "assistant";
+  session: string;
   /** False for messages of earlier turns, whose late updates change nothing. */
   ours: boolean;
   /** The summary that a compaction writes: not an answer. */
@@ -54,7 +55,10 @@ export interface KnownMessage {
 export interface KnownPart {
   kind: EntryKind;
   session: string;
+  /** The message that it is a part of; null where only the log knows it, after a takeover. */
+  message: string | null;
   open: boolean;
+  discarded: boolean;
   /** Of text and reasoning: what the log holds. */
   text: string;
   /** Events were lost while it was open: deltas have no place until a cumulative update says what came before. */
@@ -122,8 +126,14 @@ export function restoreState(input: {
   // Its busy may lie before the takeover.
   state.begun = true;
   state.quiet = false;
-  const prompt = { role: "user", ours: true, summary: false, providerId: null, modelId: null } as const;
-  state.messages.set(state.userMessageId, prompt);
+  state.messages.set(state.userMessageId, {
+    role: "user",
+    session: state.root,
+    ours: true,
+    summary: false,
+    providerId: null,
+    modelId: null,
+  });
   const sessionByTask = new Map<string, string>();
   for (const entry of input.entries) {
     if (entry.kind === "ask") rememberAsk(state, entry.body as EntryBody<"ask">);
@@ -156,7 +166,9 @@ function restorePart(input: { entry: LoggedEntry; session: string; before: Known
   return {
     kind,
     session: input.session,
+    message: null,
     open: open && !discarded,
+    discarded,
     text: (input.before?.text ?? "") + text,
     uncertain: false,
     body: kind === "tool_call" || kind === "plan" ? body : null,

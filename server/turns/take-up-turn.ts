@@ -1,4 +1,11 @@
-import { type EventSubscription, initialState, restoreState, settle, type TurnState } from "../agent/index.ts";
+import {
+  type EventSubscription,
+  initialState,
+  recallMessages,
+  restoreState,
+  settle,
+  type TurnState,
+} from "../agent/index.ts";
 import type { Attended } from "./attend-turn.ts";
 import { memoryKey } from "./place-session.ts";
 import { prefaceFor } from "./replace-session.ts";
@@ -101,8 +108,11 @@ export async function resumeTurn(attended: Attended, userMessageId: string): Pro
   try {
     const sent = (await joins.hasAny()) ? await joins.takeUp(await client.listMessages(agentSessionId, signal)) : [];
     const busy = sent.length > 0 || (await client.listBusy(directory, signal)).includes(agentSessionId);
-    if (busy && isSameLife) return { state, events, ending: null };
     const stored = await readMessages(attended, state, signal);
+    if (busy && isSameLife) {
+      recallMessages(state, stored);
+      return { state, events, ending: null };
+    }
     const settled = settle({ state, ...stored, running: busy, end: !busy && !isSameLife });
     if (settled.outcome.type === "missing") {
       events.close();

@@ -5,8 +5,8 @@ export type Act =
   | { kind: "say"; think?: string; text: string; finish?: "stop" | "length"; pace?: "instant" }
   | { kind: "call"; think?: string; text?: string; tool: string; input: Record<string, unknown> }
   | { kind: "fail"; status: number; error: { message: string; type: string; code: string } }
-  /** Begins to speak, then the connection breaks. */
-  | { kind: "drop"; text: string }
+  /** Begins to speak, perhaps calls a tool, which has a moment to run, then the connection breaks. */
+  | { kind: "drop"; think?: string; text: string; call?: { tool: string; input: Record<string, unknown> } }
   /** Accepts the request and stays silent. */
   | { kind: "hang" };
 

@@ -9,7 +9,10 @@ const message = z
   .object({
     role: z.string(),
     content: content.optional(),
-    tool_calls: z.array(z.object({ function: z.object({ name: z.string(), arguments: z.string() }) })).optional(),
+    tool_calls: z
+      .array(z.object({ id: z.string().optional(), function: z.object({ name: z.string(), arguments: z.string() }) }))
+      .optional(),
+    tool_call_id: z.string().optional(),
   })
   .loose();
 export const chatRequest = z
@@ -29,7 +32,7 @@ export interface Conversation {
   prompt: string;
   /** What was said before it, oldest first; tool results are not in it. */
   earlier: { role: "user" | "assistant"; text: string }[];
-  /** Results of the tools called since the last user message: how far a script has got. */
+  /** Results of the tools called since the last user message, each call once: how far a script has got. */
   results: string[];
   /** Names of the tools that may be called. */
   tools: ReadonlySet<string>;
@@ -51,14 +54,28 @@ export function readConversation({ messages, tools }: ChatRequest): Conversation
       const text = textOf(entry);
       return text && (entry.role === "user" || entry.role === "assistant") ? [{ role: entry.role, text }] : [];
     }),
-    results: messages
-      .slice(last + 1)
-      .filter(({ role }) => role === "tool")
-      .map(textOf),
+    results: resultsOf(messages.slice(last + 1)),
     tools: new Set(tools.map((tool) => tool.function.name)),
     pathOf: (relative) => (directory ? `${directory.replace(/\/$/, "")}/${relative}` : relative),
   };
 }
+
+/** opencode sends along what a try had called before its connection broke: cut off, or done and then called again. */
+function resultsOf(messages: ChatRequest["messages"]): string[] {
+  const calls = new Map(
+    messages.flatMap(({ tool_calls = [] }) => tool_calls.map(({ id, function: made }) => [id, made])),
+  );
+  const results = messages
+    .filter(({ role }) => role === "tool")
+    .map((entry) => ({
+      text: textOf(entry),
+      call: JSON.stringify(calls.get(entry.tool_call_id) ?? entry.tool_call_id),
+    }))
+    .filter(({ text }) => !cutOff.test(text));
+  return results.filter(({ call }, index) => call !== results[index + 1]?.call).map(({ text }) => text);
+}
+
+const cutOff = /^\W*Tool execution (?:aborted|was interrupted)\W*$/;
 
 // opencode asks for titles and summaries with prompts of its own and without tools.
 function purposeOf(system: string, toolCount: number): Conversation["purpose"] {

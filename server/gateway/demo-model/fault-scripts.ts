@@ -1,4 +1,4 @@
-import { type Act, type Script, say } from "./act.ts";
+import { type Act, call, lastResult, type Script, say, step } from "./act.ts";
 import { summaryMark } from "./said-before.ts";
 
 const errors: Record<number, { message: string; type: string; code: string }> = {
@@ -30,6 +30,22 @@ export const faultScripts: readonly Script[] = [
     example: null,
     play: ({ match, firstTry }) =>
       unlessTriedAgain(match[1], firstTry, { kind: "drop", text: "These words are lost with the connection " }),
+  },
+  {
+    // With everything that a try can leave behind: a finished thought, a half text, a tool that ran.
+    pattern: /\bbreak off once after (thinking|a call)\b/i,
+    example: null,
+    play: ({ conversation, match, firstTry }) => {
+      const think = "First I think it over.";
+      const text = "I count what is there. ";
+      const made = { tool: "bash", input: { command: "echo ran >> ran.txt; wc -l < ran.txt" } };
+      const isCut = conversation.results.length === 0 && firstTry();
+      if (isCut) return { kind: "drop", think, text, ...(match[1] === "a call" && { call: made }) };
+      return step(conversation, [
+        () => call(made.tool, made.input, { think, text }),
+        () => say(`It is done, and there are ${lastResult(conversation).trim()} of it.`),
+      ]);
+    },
   },
   {
     pattern: /\breach the length limit\b/i,

@@ -14,6 +14,10 @@ export interface StreamOptions {
   promptCharacters: number;
 }
 
+/** Before the connection breaks: a reset overtakes what was sent, and a tool needs time to run. */
+const spokenMilliseconds = 100;
+const callMilliseconds = 1_500;
+
 type Spoken = Extract<Act, { kind: "say" | "call" | "drop" }>;
 
 /** Server-sent chunks as OpenAI sends them, word by word. */
@@ -35,16 +39,18 @@ export async function streamAct(act: Spoken, options: StreamOptions): Promise<vo
   await delta({ role: "assistant", content: "" });
   for (const word of wordsOf("think" in act ? act.think : undefined)) await delta({ reasoning_content: word });
   for (const word of wordsOf(act.text)) await delta({ content: word });
-  if (act.kind === "drop") {
-    response.destroy();
-    return;
-  }
-  if (act.kind === "call") {
-    const { id, ...rest } = toolCall(act, options.id);
-    await delta({ tool_calls: [{ index: 0, id, ...rest, function: { name: act.tool, arguments: "" } }] });
-    for (const piece of JSON.stringify(act.input).match(/[\s\S]{1,40}/g) ?? []) {
+  const made = act.kind === "call" ? act : act.kind === "drop" ? act.call : undefined;
+  if (made) {
+    const { id, ...rest } = toolCall(made, options.id);
+    await delta({ tool_calls: [{ index: 0, id, ...rest, function: { name: made.tool, arguments: "" } }] });
+    for (const piece of JSON.stringify(made.input).match(/[\s\S]{1,40}/g) ?? []) {
       await delta({ tool_calls: [{ index: 0, function: { arguments: piece } }] });
     }
+  }
+  if (act.kind === "drop") {
+    await sleep(act.call ? callMilliseconds : spokenMilliseconds, undefined, { signal });
+    response.destroy();
+    return;
   }
   await delta({}, finishOf(act));
   await send([], { usage: usageOf(act, options.promptCharacters) });
@@ -76,7 +82,7 @@ const wordsOf = (text: string | undefined) => text?.match(/\S+\s*|\s+/g) ?? [];
 const finishOf = (act: Spoken) =>
   act.kind === "call" ? "tool_calls" : act.kind === "say" ? (act.finish ?? "stop") : "stop";
 
-function toolCall(act: Extract<Act, { kind: "call" }>, id: string) {
+function toolCall(act: { tool: string; input: Record<string, unknown> }, id: string) {
   return { id: `call_${id}`, type: "function", function: { name: act.tool, arguments: JSON.stringify(act.input) } };
 }
 
