@@ -88,6 +88,7 @@ const variables = z.object({
     .pipe(z.array(z.string().transform(toHostException))),
   DORMOUSE_FILE_STORE: z.enum(["filesystem", "s3"]).default("filesystem"),
   DORMOUSE_FILE_STORE_ROOT: z.string().optional(),
+  DORMOUSE_FILE_STORE_NEW: flag.default(false),
   DORMOUSE_S3_BUCKET: z
     .string()
     .regex(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/, "must be the name of a bucket")
@@ -152,6 +153,8 @@ export function parseConfig(environment: Record<string, string | undefined> = pr
       ? { kind: "external", ownerUrl: value.DATABASE_URL, applicationUrl: value.DATABASE_APP_URL ?? null }
       : { kind: "embedded" }) as DatabaseConfig,
     fileStore: fileStoreOf(value),
+    /** For one start: the store that held the archives so far is gone for good. */
+    acceptNewFileStore: value.DORMOUSE_FILE_STORE_NEW,
   };
 }
 

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { sql } from "drizzle-orm";
-import { createDatabase } from "../db/client.ts";
+import { createDatabase, type Database } from "../db/client.ts";
 import { createAccounts } from "./accounts/create-accounts.ts";
 import { createAttemptLimits } from "./auth/attempt-limits.ts";
 import { createAdmission } from "./auth/create-admission.ts";
@@ -9,7 +9,7 @@ import { BootError } from "./boot/boot-error.ts";
 import { deriveKey } from "./boot/master-key.ts";
 import type { Config } from "./config.ts";
 import { AppError } from "./errors.ts";
-import { createFileStore } from "./file-store/index.ts";
+import { claimFileStore, createFileStore, type FileStore } from "./file-store/index.ts";
 import { createFiles } from "./files/create-files.ts";
 import type { Logger } from "./lib/logger.ts";
 import { createLoop, type Loop } from "./lib/loop.ts";
@@ -71,6 +71,7 @@ export interface Wiring {
 const sweepEveryMilliseconds = 60 * 60_000;
 const sweepTurnsEveryMilliseconds = 5_000;
 const archiveEveryMilliseconds = 15 * 60_000;
+const claimMilliseconds = 5_000;
 
 /** The composition root: the only place that makes adapters and hands them to those who use them. */
 export async function wire(input: WiringInput): Promise<Wiring> {
@@ -82,7 +83,7 @@ export async function wire(input: WiringInput): Promise<Wiring> {
   const accounts = createAccounts({ database, limits, publicUrl, setupCode, isolation });
 
   const secretBox = createSecretBox(deriveKey(masterKey, "stored-secrets"));
-  const fileStore = await createFileStore(config.fileStore);
+  const fileStore = await openFileStore({ ...input, database });
   const outbound = createOutbound(config.proxy);
   const hub = createLogHub();
   const log = createSessionLog({ database, hub });
@@ -206,6 +207,34 @@ async function requireIsolation(config: Config, signal: AbortSignal): Promise<Is
     throw new BootError(`DORMOUSE_ISOLATION asks for sandboxed, but this machine cannot give it. ${found.reason}`);
   }
   return found;
+}
+
+/** A store that does not answer is none of a start's business; one that answers as another's is. */
+async function openFileStore(
+  input: Pick<WiringInput, "config" | "masterKey" | "logger" | "stopping"> & { database: Database },
+): Promise<FileStore> {
+  const { config, masterKey, logger, stopping, database } = input;
+  const fileStore = await createFileStore(config.fileStore);
+  const installation = deriveKey(masterKey, "installation").toString("hex");
+  const acceptNew = config.acceptNewFileStore;
+  const signal = AbortSignal.any([stopping, AbortSignal.timeout(claimMilliseconds)]);
+  const claim = await claimFileStore({ database, fileStore, installation, acceptNew, signal }).catch(
+    (error: unknown) => {
+      stopping.throwIfAborted();
+      logger.warn({ err: error }, "The file store could not be asked whose it is");
+      return null;
+    },
+  );
+  if (claim !== "another" && claim !== "missing") return fileStore;
+  await database.close();
+  const at = config.fileStore.kind === "s3" ? `bucket ${config.fileStore.bucket}` : config.fileStore.root;
+  const found =
+    claim === "another"
+      ? `The file store (${at}) belongs to another installation of Dormouse.`
+      : `The file store (${at}) is not the one that holds this installation's archives: perhaps its disk is not mounted.`;
+  throw new BootError(
+    `${found} Give the right one in DORMOUSE_FILE_STORE_ROOT or DORMOUSE_S3_BUCKET. If that is gone for good, start once with DORMOUSE_FILE_STORE_NEW=true: archives that are not in the new one are then lost.`,
+  );
 }
 
 /** The same on every replica and after a restart, and readable aloud: no letter looks like a digit. */

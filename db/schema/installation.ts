@@ -78,13 +78,14 @@ export const signInLimits = pgTable("sign_in_limits", {
   windowEndsAt: at("window_ends_at").notNull(),
 }).enableRLS();
 
-/** One row: which master key this database belongs to. */
+/** One row: which master key this database belongs to, and since when it has a file store of its own. */
 export const installation = pgTable(
   "installation",
   {
     only: boolean("only").primaryKey().default(true),
     masterKeyCheck: text("master_key_check").notNull(),
     createdAt: createdAt(),
+    fileStoreClaimedAt: at("file_store_claimed_at"),
   },
   (table) => [check("installation_only", sql`${table.only}`)],
 ).enableRLS();

@@ -1,4 +1,4 @@
-import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
+import { chmod, mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { canReach } from "../../server/lib/can-reach.ts";
@@ -33,6 +33,26 @@ describe("a data directory", () => {
     expect(said).toContain(`The master key in ${join(home, "master-key")} is damaged`);
     expect(said).toContain("Put the file back from a backup");
     expect(await readFile(join(home, "master-key"), "utf8")).toBe("half a k");
+  });
+});
+
+describe("a file store", () => {
+  it("that is not the one with the archives, as an unmounted disk, is refused until it is accepted", async () => {
+    const home = await makeDirectory();
+    const stop = async (dormouse: ReturnType<typeof runDormouse>) => {
+      await dormouse.ready();
+      dormouse.process.kill("SIGTERM");
+      expect(await dormouse.ended()).toBe(0);
+    };
+    await stop(runDormouse({ home }));
+    await rename(join(home, "store"), join(home, "away"));
+    const said = await runToFailure({ home });
+    expect(said).toContain(`The file store (${join(home, "store")}) is not the one`);
+    expect(said).toContain("DORMOUSE_FILE_STORE_NEW=true");
+    await stop(runDormouse({ home, environment: { DORMOUSE_FILE_STORE_NEW: "true" } }));
+    await stop(runDormouse({ home }));
+    await writeFile(join(home, "store", "installation.txt"), "another");
+    expect(await runToFailure({ home })).toContain("belongs to another installation");
   });
 });
 
