@@ -1,4 +1,5 @@
 import { chmod, mkdtemp, rm } from "node:fs/promises";
+import { join } from "node:path";
 import { sql } from "drizzle-orm";
 import type { Database } from "../../db/client.ts";
 import { adminInput, createTestAccounts } from "../accounts/test-accounts.ts";
@@ -59,7 +60,9 @@ export async function createTestServer(
   await chmod(home, 0o711);
   await buildSidecar(projectRoot);
   const { applicationUrl } = accounts;
-  const place = { applicationUrl, home, environment: { DORMOUSE_DEMO_PACE: "instant", ...environment } };
+  // One database, one file store, also for a server with a home of its own.
+  const shared = { DORMOUSE_FILE_STORE_ROOT: join(home, "store"), DORMOUSE_DEMO_PACE: "instant" };
+  const place = { applicationUrl, home, environment: { ...shared, ...environment } };
   const start = (at = home) => wireTestServer({ ...place, home: at }, changes);
   let wiring = await start();
   await wiring.resume(AbortSignal.timeout(30_000));
