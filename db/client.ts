@@ -30,23 +30,26 @@ export interface Database {
   close(): Promise<void>;
 }
 
+const mostCallers = 4;
+const callerSeconds = 6 * 60 * 60;
+const connection = {
+  application_name: "dormouse",
+  // What is asked here is asked by key, again and again: planned once for each connection.
+  plan_cache_mode: "force_generic_plan",
+  statement_timeout: 30_000,
+  // As long as a lease: what a process that stands still has locked is free when it is taken over.
+  idle_in_transaction_session_timeout: 15_000,
+};
+
 type Parameter = string | number | boolean | null;
 
 export function createDatabase(applicationUrl: string, options: { connections?: number } = {}): Database {
-  const client = postgres(applicationUrl, {
-    max: options.connections ?? 10,
-    connect_timeout: 5,
-    idle_timeout: 60,
-    onnotice: () => {},
-    connection: {
-      application_name: "dormouse",
-      // What is asked here is asked by key, again and again: planned once for each connection.
-      plan_cache_mode: "force_generic_plan",
-      statement_timeout: 30_000,
-      // As long as a lease: what a process that stands still has locked is free when it is taken over.
-      idle_in_transaction_session_timeout: 15_000,
-    },
-  });
+  const open = (more: postgres.Options<Record<string, never>>) =>
+    postgres(applicationUrl, { connect_timeout: 5, onnotice: () => {}, connection, ...more });
+  const client = open({ max: options.connections ?? 10, idle_timeout: 60 });
+  // What a person waits for goes over few connections that stay: a new one takes as long to log in and to plan
+  // its first functions as a whole turn does afterwards, and postgres.js takes them in turn.
+  const callers = open({ max: Math.min(options.connections ?? 10, mostCallers), max_lifetime: callerSeconds });
   const database: PostgresJsDatabase<typeof schema> = drizzle(preparing(client), { schema });
 
   return {
@@ -56,7 +59,7 @@ export function createDatabase(applicationUrl: string, options: { connections?: 
         return work(tx);
       }),
     call: async <Row extends object>(statement: string, parameters: readonly Parameter[]) => [
-      ...(await client.unsafe<Row[]>(statement, [...parameters], { prepare: true })),
+      ...(await callers.unsafe<Row[]>(statement, [...parameters], { prepare: true })),
     ],
     listen: (channels, handlers) => openListener({ url: applicationUrl, channels, handlers }),
     async ping() {
@@ -66,7 +69,7 @@ export function createDatabase(applicationUrl: string, options: { connections?: 
       });
       await Promise.race([database.execute(sql`select 1`), late]).finally(() => clearTimeout(timer));
     },
-    close: () => client.end({ timeout: 5 }),
+    close: async () => void (await Promise.all([client, callers].map((one) => one.end({ timeout: 5 })))),
   };
 }
 
