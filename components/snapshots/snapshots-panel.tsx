@@ -49,7 +49,8 @@ export function SnapshotsPanel({ sessionId, awake, recovery }: SnapshotsPanelPro
     run(
       () => takeSnapshot(sessionId),
       ({ outcome }) => {
-        toast(words[outcome]);
+        if (outcome === "verified") toast.success(words[outcome]);
+        else toast(words[outcome]);
         void load();
       },
     );

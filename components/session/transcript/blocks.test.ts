@@ -165,7 +165,13 @@ describe("a tool card", () => {
       exitCode: 1,
     });
     expect(shown).toMatchObject({ target: "npm test", result: { text: "exit 1", tone: "danger" }, failed: true });
-    expect(shown.bodies).toEqual([{ type: "terminal", command: "npm test", output: "red", exitCode: 1 }]);
+    expect(shown.bodies).toEqual([{ type: "terminal", command: "npm test", output: "red", note: "", exitCode: 1 }]);
+  });
+
+  it("tells what a command printed from what opencode says about its end", () => {
+    const output = "begun\n\n\n<shell_metadata>\nUser aborted the command\n</shell_metadata>";
+    const shown = view({ rawInput: { command: "sleep 30" }, rawOutput: { output } });
+    expect(shown.bodies).toMatchObject([{ output: "begun", note: "User aborted the command" }]);
   });
 
   it("shows a read file without opencode's frame and numbers", () => {

@@ -44,6 +44,7 @@ function Content({ body, running }: { body: ToolBody; running: boolean }) {
 function Terminal({
   command,
   output,
+  note,
   exitCode,
   running,
 }: Extract<ToolBody, { type: "terminal" }> & { running: boolean }) {
@@ -64,6 +65,7 @@ function Terminal({
       {!running && exitCode !== null && exitCode !== 0 && (
         <span className="block pt-1 text-danger">exit {exitCode}</span>
       )}
+      {note && <span className="block pt-1 text-muted">{note}</span>}
       {!running && !output && exitCode === 0 && <span className="block pt-1 text-muted">No output.</span>}
       <span ref={end} />
     </pre>

@@ -23,7 +23,8 @@ export type ToolBody =
   /** `whole`: the text is a whole file, so that its lines have numbers. */
   | { type: "diff"; path: string; oldText: string; newText: string; whole: boolean }
   | { type: "file"; path: string; text: string; firstLine: number }
-  | { type: "terminal"; command: string; output: string; exitCode: number | null }
+  /** `note`: what opencode adds about how it ended. */
+  | { type: "terminal"; command: string; output: string; note: string; exitCode: number | null }
   | { type: "text"; text: string }
   | { type: "error"; text: string };
 
@@ -138,7 +139,7 @@ function bodiesOf(body: ToolCallBody): ToolBody[] {
   }
   if (body.tool === "bash") {
     const exitCode = body.exitCode ?? null;
-    bodies.push({ type: "terminal", command: String(input.command ?? ""), output: stripAnsi(text), exitCode });
+    bodies.push({ type: "terminal", command: String(input.command ?? ""), ...printedText(stripAnsi(text)), exitCode });
   } else if (body.tool === "read" && text) {
     bodies.push({ type: "file", path: shortPath(String(path(input) ?? "")), ...readText(text, outputOf(body)) });
   } else if (text && bodies.length === 0) bodies.push({ type: "text", text: stripAnsi(text) });
@@ -158,6 +159,12 @@ function readText(text: string, output: string): { text: string; firstLine: numb
   if (framed === undefined || text !== output) return { text, firstLine };
   const lines = framed.split("\n").map((line) => line.replace(/^\d+: ?/, ""));
   return { text: lines.join("\n"), firstLine };
+}
+
+/** opencode appends a frame of its own to what a command printed, for example when it was stopped. */
+function printedText(text: string): { output: string; note: string } {
+  const frame = /\s*<shell_metadata>\s*([\s\S]*?)\s*<\/shell_metadata>\s*$/.exec(text);
+  return frame ? { output: text.slice(0, frame.index), note: frame[1] ?? "" } : { output: text, note: "" };
 }
 
 function firstLine(text: string): string {
