@@ -34,33 +34,37 @@ export function SandboxTable({ sandboxes }: { sandboxes: SandboxView[] }) {
         <>
           <HeadCell>State</HeadCell>
           <HeadCell>Person</HeadCell>
-          <HeadCell>Runs as</HeadCell>
-          <HeadCell className="text-right">Sessions</HeadCell>
+          <HeadCell className="max-sm:hidden">Runs as</HeadCell>
+          <HeadCell className="text-right max-sm:hidden">Sessions</HeadCell>
           <HeadCell>Last active</HeadCell>
-          <HeadCell>Created</HeadCell>
-          <HeadCell>Cause</HeadCell>
+          <HeadCell className="max-sm:hidden">Created</HeadCell>
+          <HeadCell className="max-sm:hidden">Cause</HeadCell>
         </>
       }
     >
       {sandboxes.map((sandbox) => (
         <Row key={sandbox.id}>
-          <Cell>
+          <Cell className="max-sm:py-1.5 max-sm:whitespace-normal">
             <StateDot tone={tones[sandbox.state]}>{stateInWords(sandbox)}</StateDot>
+            {sandbox.cause && <span className="block text-12 text-muted sm:hidden">{sandbox.cause}</span>}
           </Cell>
-          <Cell>
-            {sandbox.personName} <span className="ml-1 text-muted">{sandbox.personEmail}</span>
+          <Cell className="max-sm:max-w-36 max-sm:truncate">
+            {sandbox.personName}{" "}
+            <span className="text-muted max-sm:block max-sm:truncate max-sm:text-12 sm:ml-1">
+              {sandbox.personEmail}
+            </span>
           </Cell>
-          <Cell className="font-mono text-12">
+          <Cell className="font-mono text-12 max-sm:hidden">
             {sandbox.backend} · {sandbox.isolation}
           </Cell>
-          <Cell className="text-right">{sandbox.sessionCount}</Cell>
+          <Cell className="text-right max-sm:hidden">{sandbox.sessionCount}</Cell>
           <Cell>
             {sandbox.lastActiveAt ? <Time at={sandbox.lastActiveAt} /> : <span className="text-muted">never</span>}
           </Cell>
-          <Cell>
+          <Cell className="max-sm:hidden">
             <Time at={sandbox.createdAt} />
           </Cell>
-          <Cell className="max-w-80 truncate text-muted" title={sandbox.cause ?? undefined}>
+          <Cell className="max-w-80 truncate text-muted max-sm:hidden" title={sandbox.cause ?? undefined}>
             {sandbox.cause ?? "–"}
           </Cell>
         </Row>
