@@ -45,10 +45,16 @@ export function SandboxTable({ sandboxes }: { sandboxes: SandboxView[] }) {
       {sandboxes.map((sandbox) => (
         <Row key={sandbox.id}>
           <Cell className="max-sm:py-1.5 max-sm:whitespace-normal">
-            <StateDot tone={tones[sandbox.state]}>{stateInWords(sandbox)}</StateDot>
-            {sandbox.cause && <span className="block text-12 text-muted sm:hidden">{sandbox.cause}</span>}
+            <StateDot tone={tones[sandbox.state]}>{sandbox.state}</StateDot>
+            {sandbox.wantedState !== sandbox.state && (
+              <span className="max-sm:block max-sm:pl-4 max-sm:text-12 max-sm:text-muted">
+                {" "}
+                → {sandbox.wantedState}
+              </span>
+            )}
+            {sandbox.cause && <span className="block pl-4 text-12 text-muted sm:hidden">{sandbox.cause}</span>}
           </Cell>
-          <Cell className="max-sm:max-w-36 max-sm:truncate">
+          <Cell className="max-sm:max-w-28 max-sm:truncate max-sm:py-1.5">
             {sandbox.personName}{" "}
             <span className="text-muted max-sm:block max-sm:truncate max-sm:text-12 sm:ml-1">
               {sandbox.personEmail}
@@ -71,8 +77,4 @@ export function SandboxTable({ sandboxes }: { sandboxes: SandboxView[] }) {
       ))}
     </Table>
   );
-}
-
-function stateInWords({ state, wantedState }: SandboxView): string {
-  return state === wantedState ? state : `${state} → ${wantedState}`;
 }
