@@ -4,8 +4,10 @@ import { statingItsLength } from "./gzip-member.ts";
 import { isWorthCompressing } from "./is-worth-compressing.ts";
 import { workAhead } from "./work-ahead.ts";
 
-/** Takes the zlib of Node a tenth longer than level 1 does, which makes more of programs than `gzip -1` does. */
-const level = 2;
+/** Level 1 of the zlib in Node makes less of text than `gzip -1` does, and more of programs; level 2 takes longer. */
+const levels = { text: 1, other: 2 };
+/** Text shrinks to less than this. */
+const mostShareOfText = 0.4;
 /** More than the thread pool has threads: none waits while this one reads files. */
 const atOnce = 6;
 
@@ -14,14 +16,21 @@ const atOnce = 6;
  * members one after another as one stream.
  */
 export async function* gzipBlocks(blocks: AsyncIterable<Buffer>, pool: BlockPool): AsyncGenerator<Buffer> {
-  const compressing = createCompressors({ level, blockBytes: blockSize });
+  const text = createCompressors({ level: levels.text, blockBytes: blockSize });
+  const other = createCompressors({ level: levels.other, blockBytes: blockSize });
   const storing = createCompressors({ level: 0, blockBytes: blockSize });
-  const makeMember = (block: Buffer) => shorter(block, compressing, storing).finally(() => pool.give(block));
+  // A block is mostly like those before it.
+  let share = 1;
+  const makeMember = async (block: Buffer) => {
+    const member = await shorter(block, share < mostShareOfText ? text : other, storing);
+    share = member.length / block.length;
+    pool.give(block);
+    return member;
+  };
   try {
     for await (const member of workAhead(blocks, atOnce, makeMember)) yield statingItsLength(member);
   } finally {
-    compressing.close();
-    storing.close();
+    for (const compressor of [text, other, storing]) compressor.close();
   }
 }
 
