@@ -27,17 +27,6 @@ test("a first visit leads to the first-run page, which names the isolation and s
   await takeScreens(page, "first-run-problems");
 });
 
-test("without isolation nothing is set up until the person agrees", async ({ page }) => {
-  await page.goto("/first-run");
-  const consent = page.getByRole("checkbox", { name: /I agree that the agent runs as a plain process/ });
-  test.skip(!(await consent.isVisible()), "agents are sandboxed here");
-  await page.getByLabel("Organisation").fill(tenantName);
-  await fillPerson(page, admin);
-  await page.getByRole("button", { name: submit }).click();
-  await expect(page.getByRole("alert").filter({ hasText: "your agreement is needed" })).toBeVisible();
-  await expect(page.getByLabel("Organisation")).toHaveValue(tenantName);
-});
-
 test("the first run makes the admin and signs them in; a second one is refused", async ({ page, openBrowser }) => {
   const late = await openBrowser();
   await late.goto("/first-run");
