@@ -12,7 +12,8 @@ import { median } from "./lib/statistics.ts";
  * Archives of a source-like workspace, a binary one and an agent's history against `tar | gzip -1` and
  * `tar | pigz -1`, on the same files in the same run, taking turns; medians. Files are on disk (TMPDIR) and
  * in the page cache for all alike; archives are made into /dev/null. SOURCE_MB, BINARY_MB and TURNS set the
- * sizes (0 leaves one out), ROUNDS how often. The full size, which is the default, takes 6 GB of disk.
+ * sizes (0 leaves one out), ROUNDS how often. The full size, which is the default, takes 6 GB of disk. Between two runs
+ * some minutes should pass, for the same reason that few things are removed in between.
  */
 const size = (name: string, otherwise: number) => Number(process.env[name] ?? otherwise);
 const megabytes = { source: size("SOURCE_MB", 100), binary: size("BINARY_MB", 1_000) };
@@ -33,15 +34,15 @@ async function measure(name: string, directory: string): Promise<void> {
   const created = takeTurns((tool) => tool.create(directory, "/dev/null"));
   report(`${name}: create`, created, sizes);
   let made = 0;
-  const isMany = (await readdir(directory, { recursive: true })).length > 1_000;
+  // Only what takes much room is removed before the end: for minutes after files were, ext4 takes long to make others.
+  const isLarge = Math.max(...sizes) > 100e6;
   const restored = takeTurns((tool) => {
     // What earlier runs have left to be written to disk would slow this one down.
     spawnSync("sync", ["-f", folder]);
     made += 1;
     const to = join(folder, `${name}-restored-${made}`);
     const cost = tool.restore(archiveOf(tool), to);
-    // Removed at the end: for a minute after many files were, ext4 takes long to make others.
-    if (!isMany) rmSync(to, { recursive: true });
+    if (isLarge) rmSync(to, { recursive: true });
     return cost;
   });
   report(`${name}: restore`, restored);

@@ -3,7 +3,12 @@ import { type RawName, shownName } from "../../server/protocol/archive/raw-name.
 
 const mostSegmentBytes = 255;
 const mostNameBytes = 3_000;
-const mostDepth = 400;
+export const mostDepth = 400;
+
+/** Long before the system would refuse it. */
+export function isTooLong(name: RawName): boolean {
+  return name.length > mostNameBytes;
+}
 
 /** The parts of a name in an archive; throws for one that could lead anywhere but down. */
 export function segmentsOf(name: RawName): RawName[] {
@@ -11,9 +16,14 @@ export function segmentsOf(name: RawName): RawName[] {
   if (name.includes("\0")) throw refused(name, "its name is not one");
   const segments = name.split("/").filter((part) => part !== "" && part !== ".");
   if (segments.includes("..")) throw refused(name, "its path leads out with “..”");
-  const tooLong = name.length > mostNameBytes || segments.some((part) => part.length > mostSegmentBytes);
+  const tooLong = isTooLong(name) || segments.some((part) => part.length > mostSegmentBytes);
   if (tooLong || segments.length > mostDepth) throw refused(name, "its name is too long");
   return segments;
+}
+
+/** Whether it is one part of a name, by itself; as far as `segmentsOf` would let it pass unchanged. */
+export function isSegment(part: string): boolean {
+  return part !== "" && part !== "." && part !== ".." && part.length <= mostSegmentBytes && !/[\0/]/.test(part);
 }
 
 export function refused(name: RawName, reason: string): ArchiveRefusal {

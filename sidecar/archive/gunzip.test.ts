@@ -24,7 +24,7 @@ async function packed(bytes: Buffer): Promise<Buffer> {
 
 async function gather(source: AsyncIterable<Buffer>): Promise<Buffer> {
   const chunks: Buffer[] = [];
-  for await (const chunk of source) chunks.push(chunk);
+  for await (const chunk of source) chunks.push(Buffer.from(chunk));
   return Buffer.concat(chunks);
 }
 
@@ -33,6 +33,15 @@ const unpacked = (bytes: Buffer, chunkBytes?: number) => gather(gunzip(chunksOf(
 describe("members that state their length", () => {
   it.each([1_000, 65_536, 10_000_000])("are unpacked in their order from chunks of %i bytes", async (chunkBytes) => {
     expect((await unpacked(await packed(all), chunkBytes)).equals(all)).toBe(true);
+  });
+
+  it("are unpacked in this thread where all cores have work", async () => {
+    let isCrowded = false;
+    const unpacking = gunzip(chunksOf(await packed(all)), () => {
+      isCrowded = !isCrowded;
+      return isCrowded;
+    });
+    expect((await gather(unpacking)).equals(all)).toBe(true);
   });
 
   it("are one stream to everybody else", async () => {

@@ -1,5 +1,5 @@
 import { promisify } from "node:util";
-import { createGunzip, gunzip as gunzipWhole } from "node:zlib";
+import { createGunzip, gunzipSync, gunzip as gunzipWhole } from "node:zlib";
 import { ArchiveRefusal } from "../../server/protocol/archive/archive-refusal.ts";
 import { drained } from "../drained.ts";
 import { codeOf } from "../problem.ts";
@@ -16,14 +16,25 @@ const mostBlockBytes = 4 * 1024 * 1024;
 /**
  * Unpacks while it is read. All of the source is read, also what follows the last member. Members that
  * state their length are unpacked several at once; from the first that does not on it is one stream.
+ * While `isCrowded`, other threads have work for all cores: then members are unpacked in this one. A block is good
+ * until the next one is asked for.
  */
-export async function* gunzip(source: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
-  const { members, peek, rest, close } = splitMembers(source);
+export async function* gunzip(
+  source: AsyncIterable<Uint8Array>,
+  isCrowded: () => boolean = () => false,
+): AsyncGenerator<Buffer> {
+  const { members, release, peek, rest, close } = splitMembers(source);
   let isFirst = true;
+  const unpackAndRelease = async (member: Buffer) => {
+    const block = await unpack(member, isCrowded());
+    release(member);
+    return block;
+  };
   try {
-    for await (const block of workAhead(members, atOnce, unpack)) {
+    for await (const block of workAhead(members, atOnce, unpackAndRelease)) {
       isFirst = false;
       yield block;
+      free(block);
     }
     // Members may be followed by zeros that fill up a tape, which the stream by itself would take for a damaged one.
     const isOver = !isFirst && ((await peek(1))[0] ?? 0) === 0;
@@ -38,12 +49,19 @@ export async function* gunzip(source: AsyncIterable<Uint8Array>): AsyncGenerator
   }
 }
 
-async function unpack(member: Buffer): Promise<Buffer> {
-  // One byte more than comes, so that zlib sees the end without asking for another buffer.
-  const block = await unpackMember(member, { chunkSize: blockSize + 1, maxOutputLength: mostBlockBytes });
+// One byte more than comes, so that zlib sees the end without asking for another buffer.
+const memberOptions = { chunkSize: blockSize + 1, maxOutputLength: mostBlockBytes };
+
+async function unpack(member: Buffer, isHere: boolean): Promise<Buffer> {
+  const block = isHere ? gunzipSync(member, memberOptions) : await unpackMember(member, memberOptions);
   // A member that is followed by something else within the length it states would be read otherwise elsewhere.
   if (member.readUInt32LE(member.length - 4) !== block.length) throw damaged();
   return block;
+}
+
+/** At once, not when garbage is collected next: that has to run many times otherwise, and finds new memory each time. */
+function free({ buffer }: Buffer): void {
+  if (buffer instanceof ArrayBuffer && buffer.byteLength > blockSize) buffer.transfer(0);
 }
 
 function damaged(): ArchiveRefusal {

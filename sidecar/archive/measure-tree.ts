@@ -1,7 +1,7 @@
-import { createHash, randomBytes } from "node:crypto";
 import type { Stats } from "node:fs";
 import { type RawName, shownName } from "../../server/protocol/archive/raw-name.ts";
 import { Problem } from "../problem.ts";
+import { createFingerprint } from "./fingerprint.ts";
 import { createTimeSlices } from "./time-slices.ts";
 import { type TreeEntry, type WalkOptions, walkTree } from "./walk-tree.ts";
 
@@ -11,10 +11,7 @@ export interface TreeLimits {
 }
 
 export interface TreeMeasure {
-  /**
-   * Of path, kind, size, mode, both times and a link's target of everything that is taken: the same
-   * only while nothing was written. Directories count with name and mode.
-   */
+  /** Of everything that is taken. */
   fingerprint: string;
   entries: number;
   /** A file of several names counts once. */
@@ -26,7 +23,7 @@ export interface TreeMeasure {
 const heaviestCount = 5;
 const mostHardLinks = 200_000;
 /** Clocks of file systems tick coarsely: a write right after the look at a file may leave its times as they were. */
-const settledMilliseconds = 20;
+export const settledMilliseconds = 20;
 
 export interface MeasureOptions extends WalkOptions {
   onEntry?(entry: TreeEntry): void;
@@ -36,20 +33,18 @@ export interface MeasureOptions extends WalkOptions {
 
 export async function measureTree(walk: MeasureOptions, signal?: AbortSignal): Promise<TreeMeasure> {
   const slices = createTimeSlices(signal);
-  const hash = createHash("sha256").update("dormouse-tree-v1\n");
+  const fingerprint = createFingerprint();
   const hardLinks = createHardLinks();
   const heaviest: TreeMeasure["heaviest"] = [];
   let entries = 0;
   let bytes = 0;
   let settled = true;
   for (const entry of walkTree(walk)) {
-    const { name, kind, status, target } = entry;
+    const { name, kind, status } = entry;
     walk.onEntry?.(entry);
     entries += 1;
-    // Whoever sets the time of writing back cannot set back when that was done.
     const changedAt = walk.touchedByReading?.(name) ? status.mtimeMs : status.ctimeMs;
-    const times = kind === "directory" ? "" : `${status.size} ${status.mtimeMs} ${changedAt}`;
-    hash.update(`${kind} ${status.mode & 0o7777} ${times}\0${name}\0${target}\n`, "latin1");
+    fingerprint.add(entry, changedAt);
     if (kind !== "directory" && Date.now() - changedAt < settledMilliseconds) settled = false;
     if (kind === "file" && hardLinks.firstName(name, status) === null) {
       bytes += status.size;
@@ -58,8 +53,8 @@ export async function measureTree(walk: MeasureOptions, signal?: AbortSignal): P
     const pause = slices.turn();
     if (pause) await pause;
   }
-  if (!settled) hash.update(randomBytes(16));
-  return { fingerprint: hash.digest("hex"), entries, bytes, heaviest };
+  if (!settled) fingerprint.spoil();
+  return { fingerprint: fingerprint.digest(), entries, bytes, heaviest };
 }
 
 /** Remembers files of several names. */

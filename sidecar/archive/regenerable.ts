@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { RawName } from "../../server/protocol/archive/raw-name.ts";
+import type { PathOfName } from "./walk-tree.ts";
 
 /** Folders that tools make again from what is archived. They are named in the manifest. */
 const always = new Set([
@@ -33,7 +34,7 @@ const withSign: Record<string, string> = { ".venv": "pyvenv.cfg", venv: "pyvenv.
 /** The agreed sign of a cache (bford.info/cachedir); Cargo's `target` has it. */
 const cacheSign = "CACHEDIR.TAG";
 
-export function isRegenerable(name: RawName, path: Buffer): boolean {
+export function isRegenerable(name: RawName, path: PathOfName): boolean {
   const segments = name.split("/");
   // In a repository's own folder any name may be a branch.
   if (segments.includes(".git")) return false;
@@ -43,6 +44,7 @@ export function isRegenerable(name: RawName, path: Buffer): boolean {
   return (sign !== undefined && has(path, sign)) || has(path, cacheSign);
 }
 
-function has(directory: Buffer, name: string): boolean {
-  return existsSync(Buffer.concat([directory, Buffer.from(join("/", name))]));
+function has(directory: PathOfName, name: string): boolean {
+  if (typeof directory === "string") return existsSync(join(directory, name));
+  return existsSync(Buffer.concat([directory, Buffer.from(`/${name}`)]));
 }

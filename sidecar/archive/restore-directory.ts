@@ -5,38 +5,39 @@ import type { RawName } from "../../server/protocol/archive/raw-name.ts";
 import { Problem } from "../problem.ts";
 import { refused } from "./entry-place.ts";
 import { type Extracted, type ExtractOptions, extractArchive } from "./extract-archive.ts";
-import { measureTree, type TreeMeasure } from "./measure-tree.ts";
+import { measureTree, settledMilliseconds, type TreeMeasure } from "./measure-tree.ts";
 import { removeTree } from "./remove-tree.ts";
 import { setAside } from "./set-aside.ts";
 import { type Reach, stagingOf, swapDirectory } from "./swap-directory.ts";
 
-/** Longer than a tick of the file system's clock: what is written from now on has a later time. */
-const tick = 30;
+/** What is written from then on has a later time, also by the file system's clock. */
+const tick = settledMilliseconds + 2;
 
 export interface RestoreOptions extends Omit<ExtractOptions, "into"> {
   /** Replaced by the root of the archive. */
   directory: string;
-  /** A last look at what would be swapped in. May change it. */
-  inspect?(staged: string): Promise<void>;
+  /** A last look at what would be swapped in. May change it, and says so. */
+  inspect?(staged: string): Promise<{ isUntouched: boolean }>;
   /** Where what is replaced is kept instead of being removed. Killed in between, nothing is in its place. */
   keepIn?: string | null;
   reach?: Reach;
 }
 
+export interface Restored extends Extracted {
+  fingerprint: string;
+}
+
 /** The archive as the directory, whole; or the directory as it was, and a reason thrown. */
-export async function restoreDirectory(options: RestoreOptions): Promise<Extracted & { fingerprint: string }> {
+export async function restoreDirectory(options: RestoreOptions): Promise<Restored> {
   const { directory, inspect, keepIn, reach, ...extract } = options;
   const staged = stagingOf(directory);
   await removeTree(staged);
   try {
     const extracted = await extractArchive({ ...extract, into: staged });
-    await sleep(tick);
-    let { fingerprint } = await measureInside(staged, extract.signal);
-    if (inspect) {
-      await inspect(staged);
-      await sleep(tick);
-      ({ fingerprint } = await measureInside(staged, extract.signal));
-    }
+    if (inspect && extracted.fingerprint === null) await measureInside(staged, extract.signal);
+    const { isUntouched } = (await inspect?.(staged)) ?? { isUntouched: true };
+    const told = isUntouched ? extracted.fingerprint : null;
+    const fingerprint = told ?? (await measureSettled(staged, extract.signal));
     if (keepIn) await setAside(directory, keepIn);
     await swapDirectory(directory, reach);
     return { ...extracted, fingerprint };
@@ -45,6 +46,11 @@ export async function restoreDirectory(options: RestoreOptions): Promise<Extract
   } finally {
     await removeTree(staged);
   }
+}
+
+async function measureSettled(staged: string, signal: AbortSignal): Promise<string> {
+  await sleep(tick);
+  return (await measureInside(staged, signal)).fingerprint;
 }
 
 /** Refuses links that lead out by detours over each other, which none of them shows by itself. */

@@ -3,9 +3,14 @@ import { memberHeaderBytes, statedLength } from "./gzip-member.ts";
 /** Of one member, packed; others are unpacked as a stream. */
 const mostMemberBytes = 4 * 1024 * 1024;
 
+/** Of text; for others a larger place is made. */
+const usualMemberBytes = 256 * 1024;
+
 export interface SplitMembers {
   /** The members at the beginning of the source that state their length. The last one is cut where the source is. */
   members: AsyncIterable<Buffer>;
+  /** Gives back a member that is needed no more: another takes its place. */
+  release(member: Buffer): void;
   /** After `members`: the first bytes of what follows them, fewer at the end. */
   peek(bytes: number): Promise<Buffer>;
   /** After `members`: all that follows them. */
@@ -18,6 +23,7 @@ export function splitMembers(source: AsyncIterable<Uint8Array>): SplitMembers {
   const iterator = source[Symbol.asyncIterator]();
   let held: Buffer[] = [];
   let heldBytes = 0;
+  const free: Buffer[] = [];
 
   /** False at the end of the source. */
   async function more(): Promise<boolean> {
@@ -28,21 +34,26 @@ export function splitMembers(source: AsyncIterable<Uint8Array>): SplitMembers {
     return true;
   }
 
-  /** So many of what is held, or fewer at the end. */
-  async function take(bytes: number): Promise<Buffer> {
+  /** So many of what is held, or fewer at the end, as the first of it. */
+  async function peek(bytes: number): Promise<Buffer> {
     while (heldBytes < bytes && (await more()));
-    const all = held.length === 1 ? (held[0] as Buffer) : Buffer.concat(held);
-    const taken = all.subarray(0, bytes);
-    held = taken.length < all.length ? [all.subarray(bytes)] : [];
-    heldBytes -= taken.length;
-    return taken;
+    if (held.length > 1 && (held[0]?.length ?? 0) < bytes) held = [Buffer.concat(held)];
+    return held[0]?.subarray(0, bytes) ?? Buffer.alloc(0);
   }
 
-  async function peek(bytes: number): Promise<Buffer> {
-    const taken = await take(bytes);
-    held.unshift(taken);
-    heldBytes += taken.length;
-    return taken;
+  /** Copied, so that the chunks that it came in can go. */
+  async function take(bytes: number): Promise<Buffer> {
+    while (heldBytes < bytes && (await more()));
+    const place = free.findIndex(({ length }) => length >= bytes);
+    const [member = Buffer.allocUnsafeSlow(Math.max(bytes, usualMemberBytes))] = place < 0 ? [] : free.splice(place, 1);
+    let taken = 0;
+    for (let chunk = held.shift(); chunk; chunk = taken < bytes ? held.shift() : undefined) {
+      const copied = chunk.copy(member, taken, 0, bytes - taken);
+      taken += copied;
+      if (copied < chunk.length) held.unshift(chunk.subarray(copied));
+    }
+    heldBytes -= taken;
+    return member.subarray(0, taken);
   }
 
   async function* members(): AsyncGenerator<Buffer> {
@@ -63,6 +74,7 @@ export function splitMembers(source: AsyncIterable<Uint8Array>): SplitMembers {
 
   return {
     members: members(),
+    release: ({ buffer }) => free.push(Buffer.from(buffer)),
     peek,
     rest: rest(),
     close() {

@@ -27,9 +27,13 @@ export async function swapDirectory(directory: string, reach: Reach = () => {}):
   const aside = asideOf(directory);
   await removeTree(aside);
   reach("staged");
-  await rename(directory, aside).catch((error) => {
-    if (codeOf(error) !== "ENOENT") throw error;
-  });
+  const replaces = await rename(directory, aside).then(
+    () => true,
+    (error) => {
+      if (codeOf(error) !== "ENOENT") throw error;
+      return false;
+    },
+  );
   reach("old-aside");
   try {
     await rename(stagingOf(directory), directory);
@@ -38,8 +42,10 @@ export async function swapDirectory(directory: string, reach: Reach = () => {}):
     throw error;
   }
   reach("new-in-place");
-  await syncDirectory(dirname(directory));
-  await removeTree(aside);
+  if (replaces) {
+    await syncDirectory(dirname(directory));
+    await removeTree(aside);
+  }
   reach("old-removed");
 }
 

@@ -17,7 +17,7 @@ export interface TreeEntry {
 export interface WalkOptions {
   root: string;
   /** Null to take it. Asked before anything is read of it. */
-  leaveOut?(entry: { name: RawName; path: Buffer; status: Stats; parent: RawName }): LeftOutReason | null;
+  leaveOut?(entry: { name: RawName; path: PathOfName; status: Stats; parent: RawName }): LeftOutReason | null;
   onLeftOut?(name: RawName, reason: LeftOutReason): void;
 }
 
@@ -70,7 +70,11 @@ export function* walkTree(options: WalkOptions): Generator<TreeEntry> {
   }
 }
 
-export function pathIn(root: string, name: RawName): Buffer {
+/** A string where that is the same, which is faster. */
+export type PathOfName = string | Buffer;
+
+export function pathIn(root: string, name: RawName): PathOfName {
+  if (!/[^\0-\x7f]/.test(name)) return `${root}/${name}`;
   return Buffer.concat([Buffer.from(`${root}/`), nameBytes(name)]);
 }
 

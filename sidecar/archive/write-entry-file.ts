@@ -1,32 +1,50 @@
-import { closeSync, constants, fchmodSync, futimesSync, openSync, writeSync } from "node:fs";
-import { type FileHandle, open } from "node:fs/promises";
+import {
+  closeSync,
+  constants,
+  fchmodSync,
+  fstatSync,
+  ftruncateSync,
+  futimesSync,
+  openSync,
+  type Stats,
+  write,
+  writeSync,
+} from "node:fs";
+import { promisify } from "node:util";
 import type { FoundEntry } from "../../server/protocol/archive/read-tar.ts";
+import type { PathOfName } from "./walk-tree.ts";
 
-const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
-const smallBytes = 256 * 1024;
+/** Nothing is replaced, and no link followed. */
+export const fileFlags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
+/** Files up to here are written whole. */
+export const smallBytes = 256 * 1024;
+/** Files from here on are written by the thread pool: the system makes their writer wait for the disk. */
+const hugeBytes = 64 * 1024 * 1024;
 const holeBytes = 64 * 1024;
 const zeros = Buffer.alloc(holeBytes);
+const writeAt = promisify(write);
 
 /**
  * Writes one file of an archive at a place where nothing is; throws EEXIST, with nothing read of the entry, when
- * something is. Long runs of zeros become holes again.
+ * something is. Long runs of zeros become holes again. Gives the file's status, at once where its bytes are here.
  */
-export async function writeEntryFile(path: Buffer, entry: FoundEntry): Promise<void> {
-  if (entry.size <= smallBytes) return writeSmall(path, entry);
-  await using file = await open(path, flags, 0o600);
-  await writeLarge(file, entry);
-  await file.chmod(entry.mode);
-  await file.utimes(entry.modifiedAt, entry.modifiedAt);
+export function writeEntryFile(path: PathOfName, entry: FoundEntry): Stats | Promise<Stats> {
+  const descriptor = openSync(path, fileFlags, entry.mode);
+  const whole = entry.size <= smallBytes ? entry.takeBody() : null;
+  if (!whole) return writeLater(descriptor, entry);
+  try {
+    writeAll(descriptor, whole);
+    return finish(descriptor, entry);
+  } finally {
+    closeSync(descriptor);
+  }
 }
 
-async function writeSmall(path: Buffer, entry: FoundEntry): Promise<void> {
-  const descriptor = openSync(path, flags, 0o600);
+async function writeLater(descriptor: number, entry: FoundEntry): Promise<Stats> {
   try {
-    const whole = entry.takeBody();
-    if (whole) writeAll(descriptor, whole);
-    else for await (const piece of entry.body) writeAll(descriptor, piece);
-    fchmodSync(descriptor, entry.mode);
-    futimesSync(descriptor, entry.modifiedAt, entry.modifiedAt);
+    if (entry.size <= smallBytes) for await (const piece of entry.body) writeAll(descriptor, piece);
+    else await writeLarge(descriptor, entry);
+    return finish(descriptor, entry);
   } finally {
     closeSync(descriptor);
   }
@@ -36,20 +54,32 @@ function writeAll(descriptor: number, bytes: Buffer): void {
   for (let start = 0; start < bytes.length; ) start += writeSync(descriptor, bytes, start);
 }
 
-/** Pieces are written as they come; what of them is left out are pages of zeros. */
-async function writeLarge(file: FileHandle, entry: FoundEntry): Promise<void> {
-  let position = 0;
-  for await (const piece of entry.body) {
-    for (const { start, end } of spansOf(piece)) await writeSpan(file, piece.subarray(start, end), position + start);
-    position += piece.length;
-  }
-  await file.truncate(entry.size);
+function finish(descriptor: number, { mode, modifiedAt }: FoundEntry): Stats {
+  futimesSync(descriptor, modifiedAt, modifiedAt);
+  const status = fstatSync(descriptor);
+  if ((status.mode & 0o777) === mode) return status;
+  // The umask of this process had its say.
+  fchmodSync(descriptor, mode);
+  return fstatSync(descriptor);
 }
 
-async function writeSpan(file: FileHandle, bytes: Buffer, position: number): Promise<void> {
-  for (let start = 0; start < bytes.length; ) {
-    start += (await file.write(bytes, start, bytes.length - start, position + start)).bytesWritten;
+/** What is left out of the pieces are pages of zeros. */
+async function writeLarge(descriptor: number, entry: FoundEntry): Promise<void> {
+  const writeSpan = entry.size > hugeBytes ? writeAside : writeHere;
+  let position = 0;
+  for await (const piece of entry.body) {
+    for (const { start, end } of spansOf(piece)) {
+      for (let at = start; at < end; ) at += await writeSpan(descriptor, piece, at, end - at, position + at);
+    }
+    position += piece.length;
   }
+  ftruncateSync(descriptor, entry.size);
+}
+
+const writeHere = writeSync;
+
+async function writeAside(...where: [number, Buffer, number, number, number]): Promise<number> {
+  return (await writeAt(...where)).bytesWritten;
 }
 
 /** What lies between the holes. */

@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { lstat } from "node:fs/promises";
 import { backup, DatabaseSync } from "node:sqlite";
 import { Worker } from "node:worker_threads";
@@ -25,30 +26,46 @@ export async function backUpDatabase(from: string, to: string): Promise<void> {
   }
 }
 
-/** What is wrong with a database that nobody uses; null when it is whole. */
-export async function findDamage(path: string): Promise<string | null> {
-  const status = await lstat(path);
-  if (!status.isFile()) return "the database is not a file";
-  // In a thread of its own: a large database takes seconds, and the door goes on.
-  const worker = new Worker(checkProgram, { eval: true, workerData: path });
-  const late = AbortSignal.timeout(checkDeadline);
-  try {
-    return await new Promise<string | null>((resolve, reject) => {
-      worker.once("message", resolve);
-      worker.once("error", reject);
-      worker.once("exit", () => reject(new Error("the check of the database ended without a result")));
-      late.addEventListener("abort", () => reject(new Error("the check of the database took too long")));
-    });
-  } finally {
-    await worker.terminate();
-  }
+/** Looks at databases that nobody uses, in a thread of its own: a large one takes seconds, and the door goes on. */
+export interface DatabaseCheck extends AsyncDisposable {
+  /** What is wrong with it; null when it is whole. */
+  findDamage(path: string): Promise<string | null>;
+}
+
+/** To be made early: the start of a thread takes longer than most checks, and goes on beside other things. */
+export function createDatabaseCheck(): DatabaseCheck {
+  const worker = new Worker(checkProgram, { eval: true });
+  const ended = new Promise<never>((_resolve, reject) => {
+    worker.once("error", reject);
+    worker.once("exit", () => reject(new Error("the check of the database ended without a result")));
+  });
+  // Seen by whoever waits for a result.
+  ended.catch(() => {});
+  return {
+    async findDamage(path) {
+      const status = await lstat(path);
+      if (!status.isFile()) return "the database is not a file";
+      const late = AbortSignal.timeout(checkDeadline);
+      const answered = once(worker, "message", { signal: late }).then(
+        ([damage]) => damage as string | null,
+        (error) => {
+          throw late.aborted ? new Error("the check of the database took too long") : error;
+        },
+      );
+      worker.postMessage(path);
+      return await Promise.race([answered, ended]);
+    },
+    async [Symbol.asyncDispose]() {
+      await worker.terminate();
+    },
+  };
 }
 
 const checkProgram = `
-  const { parentPort, workerData } = require("node:worker_threads");
+  const { parentPort } = require("node:worker_threads");
   const { DatabaseSync } = require("node:sqlite");
-  function check() {
-    const database = new DatabaseSync(workerData);
+  function check(path) {
+    const database = new DatabaseSync(path);
     try {
       database.exec("PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;");
       const rows = database.prepare("PRAGMA quick_check(3)").all();
@@ -60,9 +77,11 @@ const checkProgram = `
       database.close();
     }
   }
-  try {
-    parentPort.postMessage(check());
-  } catch (error) {
-    parentPort.postMessage(String(error.message).slice(0, 500));
-  }
+  parentPort.on("message", (path) => {
+    try {
+      parentPort.postMessage(check(path));
+    } catch (error) {
+      parentPort.postMessage(String(error.message).slice(0, 500));
+    }
+  });
 `;

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { mkdir, readdir, rm } from "node:fs/promises";
+import { lstat, mkdir, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { type RawName, rawNameOf } from "../../server/protocol/archive/raw-name.ts";
 import type { MeasureOptions } from "../archive/measure-tree.ts";
@@ -8,7 +8,7 @@ import type { Copies } from "../archive/send-archive.ts";
 import { setAside } from "../archive/set-aside.ts";
 import type { WalkOptions } from "../archive/walk-tree.ts";
 import { Problem } from "../problem.ts";
-import { backUpDatabase, findDamage } from "./database.ts";
+import { backUpDatabase, createDatabaseCheck, type DatabaseCheck } from "./database.ts";
 
 /** Below the data directory: opencode's own folder, where its databases lie. */
 const agentFolder = "opencode";
@@ -41,11 +41,12 @@ export async function copyDatabases({ root, temporary }: { root: string; tempora
   const folder = join(temporary, `history-${randomBytes(8).toString("hex")}`);
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const byName = new Map<RawName, string>();
+  await using check = createDatabaseCheck();
   try {
     for (const name of await listDatabases(root)) {
       const copy = join(folder, name);
       await backUpDatabase(join(root, agentFolder, name), copy);
-      const damage = await findDamage(copy);
+      const damage = await check.findDamage(copy);
       if (damage) throw new Problem("conflict", `The agent's database is damaged and was not archived: ${damage}`);
       byName.set(rawNameOf(`${agentFolder}/${name}`), copy);
     }
@@ -56,24 +57,42 @@ export async function copyDatabases({ root, temporary }: { root: string; tempora
   return { byName, [Symbol.asyncDispose]: () => removeTree(folder) };
 }
 
-/** Looks at what is to become the history. A damaged one is set aside, an empty folder takes its place (invariant 7). */
-export async function settleDamage(staged: string, place: string): Promise<string | null> {
-  const damage = await findDamageIn(staged);
-  if (!damage) return null;
-  await setAside(staged, place);
-  await mkdir(staged, { mode: 0o755 });
-  return damage;
+export interface Settled {
+  damage: string | null;
+  /** Whether nothing is otherwise than before. */
+  isUntouched: boolean;
 }
 
-async function findDamageIn(staged: string): Promise<string | null> {
+/** Looks at what is to become the history. A damaged one is set aside, an empty folder takes its place (invariant 7). */
+export async function settleDamage(staged: string, place: string, check: DatabaseCheck): Promise<Settled> {
+  const before = await tracesOfDatabases(staged);
+  const damage = await findDamageIn(staged, check);
+  if (!damage) return { damage, isUntouched: before === (await tracesOfDatabases(staged)) };
+  await setAside(staged, place);
+  await mkdir(staged, { mode: 0o755 });
+  return { damage, isUntouched: false };
+}
+
+async function findDamageIn(staged: string, check: DatabaseCheck): Promise<string | null> {
   for (const name of await listDatabases(staged)) {
     const path = join(staged, agentFolder, name);
     // Of whoever used it before; the database makes it anew.
     await rm(`${path}-shm`, { recursive: true, force: true });
-    const damage = await findDamage(path);
+    const damage = await check.findDamage(path);
     if (damage) return damage;
   }
   return null;
+}
+
+/** Of all that a look at a database could change. */
+async function tracesOfDatabases(root: string): Promise<string> {
+  const folder = join(root, agentFolder);
+  const names = (await readdir(folder).catch(() => [])).filter((name) => /\.db(-|$)/.test(name)).sort();
+  const traces = names.map(async (name) => {
+    const { ino, size, mode, mtimeMs, ctimeMs } = await lstat(join(folder, name));
+    return [name, ino, size, mode, mtimeMs, ctimeMs];
+  });
+  return JSON.stringify(await Promise.all(traces));
 }
 
 export async function hasDatabase(root: string): Promise<boolean> {

@@ -179,6 +179,22 @@ describe("the agent's history", () => {
     database.close();
   });
 
+  it("that was restored is not archived again while nobody touched it", async () => {
+    const booted = await start({ idle: true });
+    const archive = archiveOf([
+      { kind: "directory", name: ".opencode-data", mode: 0o755 },
+      { kind: "directory", name: ".opencode-data/opencode", mode: 0o755 },
+      { name: ".opencode-data/opencode/opencode.db", content: await databaseBytes(50) },
+    ]);
+    const answer = await restore(booted, archive);
+    expect(answer.outcome).toBe("restored");
+    const unless = answer.fingerprint ?? "";
+    const again = () => booted.archives.createHistory({ sink: gather, unless, signal: deadline() });
+    await waitUntil(async () => (await again()).outcome === "unchanged", "a history that is known as it was restored");
+    makeDatabase(join(booted.history, "opencode/second.db"), 1).close();
+    expect((await again()).outcome).toBe("made");
+  });
+
   it.each([
     ["garbage", () => Promise.resolve(Buffer.from("this is not a database ".repeat(1_000)))],
     ["cut", async () => (await databaseBytes(2_000)).subarray(0, 60_000)],

@@ -16,6 +16,7 @@ import type { Exchange } from "../door/exchange.ts";
 import type { Exclusive } from "../exclusive.ts";
 import type { Layout } from "../layout.ts";
 import { Problem } from "../problem.ts";
+import { createDatabaseCheck } from "./database.ts";
 import { copyDatabases, hasDatabase, historyTraces, historyWalk, settleDamage } from "./history-files.ts";
 import type { HistoryMarker } from "./history-marker.ts";
 
@@ -111,6 +112,7 @@ export function createHistory(options: HistoryOptions): History {
         const kept = await whyKept();
         if (kept) return { outcome: "kept", cause: kept, fingerprint: null };
         let damage: string | null = null;
+        await using check = createDatabaseCheck();
         const { fingerprint } = await restoreDirectory({
           source: body,
           directory: layout.history,
@@ -120,7 +122,9 @@ export function createHistory(options: HistoryOptions): History {
           signal: exchange.signal,
           keepIn: keepIn(exchange, "history"),
           async inspect(staged) {
-            damage = await settleDamage(staged, join(layout.managed, "damaged-history"));
+            const settled = await settleDamage(staged, join(layout.managed, "damaged-history"), check);
+            damage = settled.damage;
+            return settled;
           },
           ...(reach ? { reach } : {}),
         });

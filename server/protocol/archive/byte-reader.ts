@@ -1,11 +1,16 @@
 import { broken } from "./decode-header.ts";
 
-/** Takes exact amounts from a stream of chunks, holding no more than the chunk that it is in. */
+/**
+ * Takes exact amounts from a stream of chunks, holding no more than the chunk that it is in. What it gives is good
+ * until the next call: chunks may be used again by whoever makes them.
+ */
 export interface ByteReader {
   /** Null at the end of the stream; damaged when it ends in between. */
   take(bytes: number): Promise<Buffer | null>;
   /** Without waiting; null when not all of it is here. */
   takeNow(bytes: number): Buffer | null;
+  /** What follows the next `skipped` bytes, still to be taken; null when not all of it is here. */
+  peekNow(skipped: number, bytes: number): Buffer | null;
   /** The next `bytes`, in pieces as they come. */
   pieces(bytes: number): AsyncGenerator<Buffer>;
   /** Reads and forgets all that is left. */
@@ -43,20 +48,20 @@ export function createByteReader(source: AsyncIterable<Uint8Array>, onBytes: (to
       return received;
     },
     takeNow: (bytes) => (current.length >= bytes ? next(bytes) : null),
+    peekNow: (skipped, bytes) =>
+      current.length >= skipped + bytes ? current.subarray(skipped, skipped + bytes) : null,
     async take(bytes) {
       if (current.length >= bytes) return next(bytes);
-      const parts: Buffer[] = [];
-      let missing = bytes;
-      while (missing > 0) {
+      const whole = Buffer.allocUnsafe(bytes);
+      let taken = 0;
+      while (taken < bytes) {
         if (current.length === 0 && !(await more())) {
-          if (missing === bytes) return null;
+          if (taken === 0) return null;
           throw broken("it ends within an entry");
         }
-        const piece = next(missing);
-        parts.push(piece);
-        missing -= piece.length;
+        taken += next(bytes - taken).copy(whole, taken);
       }
-      return Buffer.concat(parts);
+      return whole;
     },
     async *pieces(bytes) {
       let missing = bytes;

@@ -14,16 +14,16 @@ export interface TarHeader {
 
 /** Null for a block of zeros, which ends the archive. */
 export function decodeHeader(block: Buffer): TarHeader | null {
-  const sum = checksumOf(block);
-  if (sum.unsigned === 8 * 32 && block.every((byte) => byte === 0)) return null;
+  const { unsigned, signed } = checksumOf(block);
+  if (unsigned === 8 * space && block.every((byte) => byte === 0)) return null;
   const stored = octalField(block, 148, 8, "checksum");
-  if (stored !== sum.unsigned && stored !== sum.signed) throw broken("a header's checksum is wrong");
+  if (stored !== unsigned && stored !== signed) throw broken("a header's checksum is wrong");
   const name = textField(block, 0, 100);
   // GNU's own format has other things where POSIX has the prefix.
-  const prefix = block.toString("latin1", 257, 263) === "ustar\0" ? textField(block, 345, 155) : "";
+  const prefix = block[262] === 0 && block.toString("latin1", 257, 262) === "ustar" ? textField(block, 345, 155) : "";
   return {
     name: prefix ? `${prefix}/${name}` : name,
-    flag: block.toString("latin1", 156, 157),
+    flag: String.fromCharCode(block[156] ?? 0),
     size: sizeField(block),
     mode: octalField(block, 100, 8, "mode") & 0o777,
     modifiedAt: timeField(block),
@@ -31,30 +31,49 @@ export function decodeHeader(block: Buffer): TarHeader | null {
   };
 }
 
-/** Both ways of summing up: old programs took bytes for signed. */
+const space = 32;
+
+/** Both ways of summing up: old programs took bytes for signed. The field itself counts as spaces. */
 function checksumOf(block: Buffer): { unsigned: number; signed: number } {
   let unsigned = 0;
-  let signed = 0;
+  let negative = 0;
   for (let index = 0; index < blockBytes; index += 1) {
-    const byte = index >= 148 && index < 156 ? 32 : (block[index] ?? 0);
+    const byte = block[index] as number;
     unsigned += byte;
-    signed += byte > 127 ? byte - 256 : byte;
+    negative += byte >> 7;
   }
-  return { unsigned, signed };
+  for (let index = 148; index < 156; index += 1) {
+    const byte = block[index] as number;
+    unsigned += space - byte;
+    negative -= byte >> 7;
+  }
+  return { unsigned, signed: unsigned - 256 * negative };
 }
 
 function textField(block: Buffer, start: number, length: number): RawName {
+  if (block[start] === 0) return "";
   const end = block.indexOf(0, start);
   return block.toString("latin1", start, end === -1 || end > start + length ? start + length : end);
 }
 
 function octalField(block: Buffer, start: number, length: number, what: string): number {
-  const text = block
-    .toString("latin1", start, start + length)
-    .replace(/\0.*$/s, "")
-    .trim();
-  if (!/^[0-7]*$/.test(text)) throw broken(`a header's ${what} is not a number`);
-  return text === "" ? 0 : Number.parseInt(text, 8);
+  const number = octalNumber(block, start, start + length);
+  if (number === null) throw broken(`a header's ${what} is not a number`);
+  return number;
+}
+
+/** Digits between spaces, up to a zero byte or the end; 0 where there are none, null where it is something else. */
+function octalNumber(block: Buffer, start: number, end: number): number | null {
+  let number = 0;
+  let at = start;
+  while (at < end && block[at] === space) at += 1;
+  for (; at < end; at += 1) {
+    const digit = (block[at] ?? 0) - 48;
+    if (digit < 0 || digit > 7) break;
+    number = number * 8 + digit;
+  }
+  while (at < end && block[at] === space) at += 1;
+  return at === end || block[at] === 0 ? number : null;
 }
 
 function sizeField(block: Buffer): number {
@@ -68,9 +87,7 @@ function sizeField(block: Buffer): number {
 
 /** A time that cannot be read is no reason to lose the file. */
 function timeField(block: Buffer): number {
-  if (((block[136] ?? 0) & 0x80) !== 0) return 0;
-  const text = block.toString("latin1", 136, 148).replace(/\0.*$/s, "").trim();
-  return /^[0-7]+$/.test(text) ? Number.parseInt(text, 8) : 0;
+  return octalNumber(block, 136, 148) ?? 0;
 }
 
 export function broken(reason: string): ArchiveRefusal {

@@ -16,10 +16,15 @@ export interface FoundEntry extends Omit<TarEntry, "kind"> {
   kind: TarEntry["kind"] | "other";
   /** As in the archive, for what is `other`. */
   flag: string;
-  /** Of a file. What is not read is skipped. */
+  /** Of a file, while it is the last entry that was asked for. What is not read is skipped. */
   body: AsyncIterable<Buffer>;
   /** All of the body without waiting, instead of reading it; null when it is not all here yet. */
   takeBody(): Buffer | null;
+}
+
+export interface TarReader {
+  /** The next entry, at once where its header has come; null at the end, when all of the source has been read. */
+  next(): FoundEntry | null | Promise<FoundEntry | null>;
 }
 
 const mostExtensionBytes = 64 * 1024;
@@ -37,43 +42,79 @@ const kinds: Record<string, TarEntry["kind"]> = {
  * Reads an archive that anybody may have made: ustar, pax, GNU's long names and old tar. It vouches
  * for nothing but the form; where an entry may go is for the caller to say. Throws ArchiveRefusal.
  */
-export async function* readTar(
-  source: AsyncIterable<Uint8Array>,
-  { mostBytes, mostEntries }: TarLimits,
-): AsyncGenerator<FoundEntry> {
+export async function* readTar(source: AsyncIterable<Uint8Array>, limits: TarLimits): AsyncGenerator<FoundEntry> {
+  const reader = createTarReader(source, limits);
+  for (let entry = await reader.next(); entry; entry = await reader.next()) yield entry;
+}
+
+/** As `readTar`, for many small entries: most of them need no waiting. */
+export function createTarReader(source: AsyncIterable<Uint8Array>, { mostBytes, mostEntries }: TarLimits): TarReader {
   const reader = createByteReader(source, (total) => {
     if (total > mostBytes) {
       throw new ArchiveRefusal("too-large", `The archive unpacks to more than ${Math.round(mostBytes / 1e6)} MB.`);
     }
   });
   let entries = 0;
-  for (;;) {
-    const header = await nextHeader(reader);
-    if (!header) break;
-    entries += 1;
-    if (entries > mostEntries) {
-      throw new ArchiveRefusal("too-large", `The archive has more than ${mostEntries} entries.`);
-    }
-    const entry = entryOf(header);
-    // Like everybody else: only files, and kinds that nobody knows, have a body, whatever the header claims.
-    const bytes = entry.kind === "file" || entry.kind === "other" ? header.size : 0;
-    let left = bytes;
-    const body = async function* () {
+  /** Of the current entry: all of its body, what was not read of it, and the zeros after it. */
+  let bytes = 0;
+  let left = 0;
+  let padding = 0;
+
+  const body = {
+    async *[Symbol.asyncIterator]() {
       for await (const piece of reader.pieces(left)) {
         left -= piece.length;
         yield piece;
       }
-    };
-    const takeBody = () => {
-      const whole = left === bytes ? reader.takeNow(bytes) : null;
-      if (whole) left = 0;
-      return whole;
-    };
-    yield { ...entry, body: { [Symbol.asyncIterator]: body }, takeBody };
-    const unread = left + paddingOf(bytes);
-    if (!reader.takeNow(unread)) for await (const _skipped of reader.pieces(unread));
+    },
+  };
+
+  function takeBody(): Buffer | null {
+    const whole = left === bytes ? reader.takeNow(bytes) : null;
+    if (whole) left = 0;
+    return whole;
   }
-  await reader.drain();
+
+  function found(header: TarHeader): FoundEntry {
+    entries += 1;
+    if (entries > mostEntries) {
+      throw new ArchiveRefusal("too-large", `The archive has more than ${mostEntries} entries.`);
+    }
+    const kind = kindOf(header);
+    // Like everybody else: only files, and kinds that nobody knows, have a body, whatever the header claims.
+    bytes = kind === "file" || kind === "other" ? header.size : 0;
+    left = bytes;
+    padding = paddingOf(bytes);
+    return {
+      kind,
+      flag: header.flag,
+      name: header.name.endsWith("/") ? header.name.replace(/\/+$/, "") : header.name,
+      size: kind === "file" ? header.size : 0,
+      mode: header.mode,
+      modifiedAt: header.modifiedAt,
+      target: header.target,
+      body,
+      takeBody,
+    };
+  }
+
+  async function nextLater(): Promise<FoundEntry | null> {
+    for await (const _skipped of reader.pieces(left + padding));
+    const header = await nextHeader(reader);
+    if (header) return found(header);
+    await reader.drain();
+    return null;
+  }
+
+  return {
+    next() {
+      const block = reader.peekNow(left + padding, blockBytes);
+      const header = block && decodeHeader(block);
+      if (!header || isExtension(header)) return nextLater();
+      reader.takeNow(left + padding + blockBytes);
+      return found(header);
+    },
+  };
 }
 
 /** The header of the next entry, with what its extensions say; null at the end of the archive. */
@@ -86,7 +127,7 @@ async function nextHeader(reader: ByteReader): Promise<TarHeader | null> {
     if (!block) throw broken("its end is missing");
     const header = decodeHeader(block);
     if (!header) return null;
-    if (!"xgLK".includes(header.flag)) {
+    if (!isExtension(header)) {
       return {
         ...header,
         name: records.path ?? longName ?? header.name,
@@ -96,9 +137,8 @@ async function nextHeader(reader: ByteReader): Promise<TarHeader | null> {
       };
     }
     if (header.size > mostExtensionBytes) throw broken("an extended header is too long");
-    const body = (await reader.take(header.size)) ?? Buffer.alloc(0);
-    if (body.length < header.size) throw broken("it ends within an entry");
-    if (header.size > 0) await reader.take(paddingOf(header.size));
+    const body = (await reader.take(header.size + paddingOf(header.size)))?.subarray(0, header.size);
+    if (!body) throw broken("it ends within an entry");
     // Global records are comments in practice: nothing in them is believed.
     if (header.flag === "x") records = { ...records, ...parseRecords(body) };
     if (header.flag === "L") longName = untilZero(body);
@@ -107,11 +147,14 @@ async function nextHeader(reader: ByteReader): Promise<TarHeader | null> {
   throw broken("it has too many extended headers in a row");
 }
 
-function entryOf({ flag, ...header }: TarHeader): Omit<FoundEntry, "body" | "takeBody"> {
+function isExtension({ flag }: TarHeader): boolean {
+  return "xgLK".includes(flag);
+}
+
+function kindOf({ flag, name }: TarHeader): FoundEntry["kind"] {
+  const kind = kinds[flag] ?? "other";
   // Old tar knew directories by their name alone.
-  const kind = kinds[flag] === "file" && header.name.endsWith("/") ? "directory" : (kinds[flag] ?? "other");
-  const size = kind === "file" ? header.size : 0;
-  return { ...header, name: header.name.replace(/\/+$/, ""), flag, kind, size };
+  return kind === "file" && name.endsWith("/") ? "directory" : kind;
 }
 
 function untilZero(body: Buffer): RawName {

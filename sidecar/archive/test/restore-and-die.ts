@@ -21,5 +21,6 @@ await restoreDirectory({
   reach: (reached: SwapPhase) => void (reached === phase && die()),
   async inspect() {
     if (phase === "inspected") die();
+    return { isUntouched: true };
   },
 });
