@@ -41,6 +41,7 @@ const order = [
   "events forgotten by the sidecar",
   "server replaced",
   "server paused",
+  "servers take over from each other",
   "answer to the prompt lost",
   "last message update dropped",
   "context overflows",

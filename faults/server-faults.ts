@@ -44,6 +44,30 @@ export const serverFaults = {
     await test.finishAlike(run, scenario);
     return scenario.name;
   },
+  "servers take over from each other": async (test, random) => {
+    const scenario = random.pick(anyScenario);
+    const { milliseconds } = await test.reference(scenario);
+    const { server } = test;
+    const replica = await server.startReplica();
+    const { loops } = server.wiring;
+    try {
+      for (const loop of loops) loop.start();
+      const run = await test.begin(scenario);
+      const finished = test.finishAlike(run, scenario);
+      finished.catch(() => {});
+      for (let times = random.integer(1, 3); times > 0; times--) {
+        await sleep(random.integer(0, milliseconds));
+        await server.handOver();
+      }
+      await finished;
+      await expectNextIsClean(test, run);
+    } finally {
+      await Promise.all(loops.map((loop) => loop.stop()));
+      await replica.close();
+      await server.restart();
+    }
+    return scenario.name;
+  },
   // Its sandboxes end with it: what the agent was doing is cut off, and said so.
   "server stopped": async (test, random) => {
     const scenario = random.pick(anyScenario);

@@ -1,8 +1,10 @@
-import { sql } from "drizzle-orm";
+import { eq, sql } from "drizzle-orm";
 import { z } from "zod";
+import { sandboxes } from "../../db/schema/index.ts";
 import type { Actor } from "../auth/index.ts";
 import { tenantId, userId } from "../protocol/ids.ts";
 import { adoptSandbox } from "./adopt-sandbox.ts";
+import { renewWhile } from "./lease.ts";
 import type { HeldSandbox, LifecycleContext } from "./lifecycle-context.ts";
 
 const liveSandbox = z.object({
@@ -12,20 +14,24 @@ const liveSandbox = z.object({
   lease_expires_at: z.coerce.date().nullable(),
 });
 
+/** Runs one adoption and holds what it brings; whoever wants to wake that sandbox waits for it. */
+export type TakeOver = (sandboxId: string, adopt: () => Promise<HeldSandbox | null>) => Promise<HeldSandbox | null>;
+
 /**
  * Every sandbox that is said to be awake and whose lease can be had: kept or settled. What runs here without
  * being said to be awake is ended, since a later wake must not find it. One that fails does not hinder others.
  */
-export async function adoptAll(context: LifecycleContext, signal: AbortSignal): Promise<HeldSandbox[]> {
+export async function adoptAll(
+  context: LifecycleContext,
+  { takeOver, signal }: { takeOver: TakeOver; signal: AbortSignal },
+): Promise<HeldSandbox[]> {
   const live = await listLive(context);
-  await endOrphans(context, new Set(live.map(({ sandbox_id }) => sandbox_id)), signal);
+  await endOrphans(context, new Set(live.map(({ sandboxId }) => sandboxId)), signal);
   const adopted: HeldSandbox[] = [];
   for (const batch of inBatches(live, 8)) {
     signal.throwIfAborted();
     const outcomes = await Promise.all(
-      batch.map(({ sandbox_id, tenant_id, user_id }) =>
-        adoptOne(context, { tenantId: tenant_id, userId: user_id, role: "user" }, { sandboxId: sandbox_id, signal }),
-      ),
+      batch.map(({ sandboxId, actor }) => takeOver(sandboxId, () => adoptOne(context, actor, { sandboxId, signal }))),
     );
     adopted.push(...outcomes.filter((sandbox) => sandbox !== null));
   }
@@ -38,28 +44,45 @@ export async function adoptAll(context: LifecycleContext, signal: AbortSignal): 
  */
 export async function adoptLapsed(
   context: LifecycleContext,
-  { isOurs, signal }: { isOurs(sandboxId: string): boolean; signal: AbortSignal },
-): Promise<HeldSandbox[]> {
-  const adopted: HeldSandbox[] = [];
-  for (const { sandbox_id: sandboxId, tenant_id, user_id, lease_expires_at } of await listLive(context)) {
+  { isOurs, takeOver, signal }: { isOurs(sandboxId: string): boolean; takeOver: TakeOver; signal: AbortSignal },
+): Promise<void> {
+  for (const { sandboxId, actor, leaseExpiresAt } of await listLive(context)) {
     signal.throwIfAborted();
     // Clocks differ; the database decides when the lease is taken.
-    if (isOurs(sandboxId) || (lease_expires_at && lease_expires_at.getTime() > Date.now())) continue;
-    const report = await context.backend.report(sandboxId, { backend: "local" }, signal).catch(() => "unknown");
-    if (report !== "present") continue;
-    const sandbox = await adoptOne(
-      context,
-      { tenantId: tenant_id, userId: user_id, role: "user" },
-      { sandboxId, signal, onlyLapsed: true },
-    );
-    if (sandbox) adopted.push(sandbox);
+    if (isOurs(sandboxId) || (leaseExpiresAt && leaseExpiresAt.getTime() > Date.now())) continue;
+    await adoptHere(context, { actor, sandboxId, onlyLapsed: true, takeOver, signal });
   }
-  return adopted;
+}
+
+/** Before a wake: what a gone server left running is kept, with all that goes on in it. */
+export async function adoptBeforeWake(
+  context: LifecycleContext,
+  { actor, sandboxId, takeOver, signal }: { actor: Actor; sandboxId: string; takeOver: TakeOver; signal: AbortSignal },
+): Promise<void> {
+  const [row] = await context.database.transaction(actor, (tx) =>
+    tx.select({ state: sandboxes.observedState }).from(sandboxes).where(eq(sandboxes.id, sandboxId)),
+  );
+  if (row?.state === "running") await adoptHere(context, { actor, sandboxId, onlyLapsed: false, takeOver, signal });
+}
+
+async function adoptHere(
+  context: LifecycleContext,
+  input: { actor: Actor; sandboxId: string; onlyLapsed: boolean; takeOver: TakeOver; signal: AbortSignal },
+): Promise<void> {
+  const { actor, sandboxId, onlyLapsed, takeOver, signal } = input;
+  const report = await context.backend.report(sandboxId, { backend: "local" }, signal).catch(() => "unknown");
+  if (report !== "present") return;
+  const sandbox = await takeOver(sandboxId, () => adoptOne(context, actor, { sandboxId, signal, onlyLapsed }));
+  if (sandbox) context.logger.warn({ sandboxId }, "A sandbox whose server is gone was taken over");
 }
 
 async function listLive({ database }: LifecycleContext) {
   const rows = await database.transaction("nobody", (tx) => tx.execute(sql`select * from list_live_sandboxes()`));
-  return rows.map((row) => liveSandbox.parse(row));
+  return rows.map((row) => {
+    const { sandbox_id, tenant_id, user_id, lease_expires_at } = liveSandbox.parse(row);
+    const actor: Actor = { tenantId: tenant_id, userId: user_id, role: "user" };
+    return { sandboxId: sandbox_id, actor, leaseExpiresAt: lease_expires_at };
+  });
 }
 
 async function adoptOne(
@@ -70,7 +93,9 @@ async function adoptOne(
   try {
     const taken = await context.leases.take(actor, sandboxId, { onlyLapsed });
     if (!taken) return null;
-    if (taken.row.backend === context.backend.kind) return await adoptSandbox(context, { ...taken, signal });
+    if (taken.row.backend === context.backend.kind) {
+      return await renewWhile(context, taken.lease, () => adoptSandbox(context, { ...taken, signal }));
+    }
     await context.leases.release(taken.lease);
     return null;
   } catch (error) {

@@ -4,7 +4,7 @@ import type { SandboxAddress } from "../sandboxes/sandbox-backend.ts";
 import type { SidecarClient } from "../sandboxes/sidecar-client.ts";
 import type { Lease, SandboxRecord } from "./lease.ts";
 import type { HeldSandbox, LifecycleContext } from "./lifecycle-context.ts";
-import { openBootSecret, openSidecar, requireHealth } from "./open-sidecar.ts";
+import { healthOrGone, openBootSecret, openSidecar } from "./open-sidecar.ts";
 
 /**
  * A sandbox that a server before this one left: kept when it proves itself with its boot's secret and
@@ -22,11 +22,15 @@ export async function adoptSandbox(
     return { lease, sidecar: outcome.sidecar, lost, serial: createSerial(), configHash, configIsStale: false };
   }
   signal.throwIfAborted();
+  // Another server may have come meanwhile.
+  if (!(await leases.renew(lease))) return null;
   await backend.terminate(row.id, null, AbortSignal.timeout(deadlines.terminateMilliseconds));
   await leases.update(lease, { observedState: "failed", stateCause: outcome.cause });
   await leases.release(lease);
   return null;
 }
+
+const gone = { cause: "The sandbox ended while the server was away." };
 
 async function prove(
   context: LifecycleContext,
@@ -37,13 +41,10 @@ async function prove(
     return { cause: "The server ended while the sandbox was starting." };
   }
   try {
-    if ((await context.backend.report(row.id, address, signal)) === "gone") {
-      return { cause: "The sandbox ended while the server was away." };
-    }
+    if ((await context.backend.report(row.id, address, signal)) === "gone") return gone;
     const bootSecret = openBootSecret(context, row.id, row.bootSecretEncrypted);
     const sidecar = await openSidecar(context, { lease, bootId: row.bootId, bootSecret, address });
-    await requireHealth(context, sidecar, signal);
-    return { sidecar };
+    return (await healthOrGone(context, { sidecar, signal })) ? { sidecar } : gone;
   } catch (error) {
     context.logger.warn({ err: error, sandboxId: row.id }, "A sandbox could not be taken over");
     return { cause: isAppError(error) ? error.message : "The sandbox could not prove that it is ours." };

@@ -1,11 +1,13 @@
 import { randomUUID } from "node:crypto";
+import type { Actor } from "../auth/index.ts";
 import { AppError } from "../errors.ts";
 import { createLoop } from "../lib/loop.ts";
-import { adoptAll, adoptLapsed } from "./adopt-all.ts";
+import { adoptAll, adoptBeforeWake, adoptLapsed, type TakeOver } from "./adopt-all.ts";
 import { refreshConfig } from "./agent-config.ts";
 import { assignSandbox } from "./assign-sandbox.ts";
+import { createChanges } from "./changes.ts";
 import type { Lifecycle, RunningSandbox, WakePhase } from "./index.ts";
-import { createLeases } from "./lease.ts";
+import { createLeases, renewWhile } from "./lease.ts";
 import {
   defaultDeadlines,
   type HeldSandbox,
@@ -13,7 +15,7 @@ import {
   type LifecycleOptions,
 } from "./lifecycle-context.ts";
 import { beginLook, makeFit } from "./make-fit.ts";
-import { createSharedWakes, createVoice } from "./shared-wakes.ts";
+import { createSharedWakes, createVoice, orAborted } from "./shared-wakes.ts";
 import { wakeSandbox } from "./wake-sandbox.ts";
 import { watchSandbox } from "./watch-sandbox.ts";
 
@@ -31,8 +33,7 @@ export function createLifecycle({ deadlines, ...options }: LifecycleOptions): Li
   const wakes = createSharedWakes();
   const stopping = new AbortController();
   const background = new Set<Promise<void>>();
-  /** Sandboxes that are being ended: a wake waits for it, or it would be ended with what was before it. */
-  const endings = new Map<string, Promise<void>>();
+  const changes = createChanges();
   let closing: Promise<void> | undefined;
 
   function inBackground(task: Promise<void>, what: string): void {
@@ -64,13 +65,11 @@ export function createLifecycle({ deadlines, ...options }: LifecycleOptions): Li
   /** Whatever is left of it is ended, so that the next wake finds nothing beside it. */
   function lose(sandbox: HeldSandbox, cause: string): Promise<void> {
     const { sandboxId } = sandbox.lease;
-    if (!letGo(sandbox, cause)) return endings.get(sandboxId) ?? Promise.resolve();
+    if (!letGo(sandbox, cause)) return changes.settled(sandboxId);
     logger.warn({ sandboxId }, cause);
-    const ending = endLost(sandbox, cause)
-      .catch((error: unknown) => logger.error({ err: error, sandboxId }, "A lost sandbox could not be settled"))
-      .finally(() => endings.delete(sandboxId));
-    endings.set(sandboxId, ending);
-    return ending;
+    return changes
+      .run(sandboxId, () => endLost(sandbox, cause))
+      .catch((error: unknown) => logger.error({ err: error, sandboxId }, "A lost sandbox could not be settled"));
   }
 
   async function endLost({ lease }: HeldSandbox, cause: string): Promise<void> {
@@ -81,26 +80,48 @@ export function createLifecycle({ deadlines, ...options }: LifecycleOptions): Li
     await leases.release(lease);
   }
 
-  async function wake(sandboxId: string, actor: HeldSandbox["lease"]["actor"], say: (phase: WakePhase) => void) {
-    await endings.get(sandboxId);
+  const isOurs = (sandboxId: string) => held.has(sandboxId) || changes.has(sandboxId) || wakes.isWaking(sandboxId);
+
+  /** A wake must not come between the lease and the hold: it would end what is just being kept. */
+  const takeOver: TakeOver = async (sandboxId, adopt) => {
+    if (isOurs(sandboxId)) return null;
+    return changes.run(sandboxId, async () => {
+      const sandbox = await adopt();
+      if (!stopping.signal.aborted) return sandbox && hold(sandbox);
+      if (sandbox) await leases.release(sandbox.lease);
+      return null;
+    });
+  };
+
+  /** Held by this process, also when it takes over only now what a gone server left. */
+  async function findHeld(sandboxId: string, actor: Actor, signal: AbortSignal): Promise<HeldSandbox | null> {
+    await orAborted(changes.settled(sandboxId), signal);
+    if (!isOurs(sandboxId)) {
+      const adopting = adoptBeforeWake(context, { actor, sandboxId, takeOver, signal: stopping.signal });
+      await orAborted(adopting, signal);
+      // Another one may have come first.
+      await orAborted(changes.settled(sandboxId), signal);
+    }
+    return held.get(sandboxId) ?? null;
+  }
+
+  async function wake(sandboxId: string, actor: Actor, say: (phase: WakePhase) => void): Promise<HeldSandbox> {
+    await changes.settled(sandboxId);
     stopping.signal.throwIfAborted();
+    const known = held.get(sandboxId);
+    if (known) return known;
     const taken = await leases.take(actor, sandboxId);
     if (!taken) throw heldElsewhere();
-    const renewing = setInterval(
-      () => void leases.renew(taken.lease).catch(() => {}),
-      context.deadlines.renewEveryMilliseconds,
-    );
     try {
-      return hold(await wakeSandbox(context, { ...taken, say, signal: stopping.signal }));
+      const waking = { ...taken, say, signal: stopping.signal };
+      return hold(await renewWhile(context, taken.lease, () => wakeSandbox(context, waking)));
     } catch (error) {
       await leases.release(taken.lease).catch(() => {});
       throw error;
-    } finally {
-      clearInterval(renewing);
     }
   }
 
-  async function findOrAssign(actor: HeldSandbox["lease"]["actor"], sessionId: string): Promise<string> {
+  async function findOrAssign(actor: Actor, sessionId: string): Promise<string> {
     const known = assigned.get(sessionId);
     if (known?.userId === actor.userId) return known.sandboxId;
     const { database, strongest } = context;
@@ -132,14 +153,7 @@ export function createLifecycle({ deadlines, ...options }: LifecycleOptions): Li
     name: "take-over-sandboxes",
     everyMilliseconds: context.deadlines.takeOverEveryMilliseconds,
     logger,
-    run: async (signal) => {
-      const isOurs = (sandboxId: string) => held.has(sandboxId) || endings.has(sandboxId) || wakes.isWaking(sandboxId);
-      for (const sandbox of await adoptLapsed(context, { isOurs, signal })) {
-        if (isOurs(sandbox.lease.sandboxId)) continue;
-        logger.warn({ sandboxId: sandbox.lease.sandboxId }, "A sandbox whose server is gone was taken over");
-        hold(sandbox);
-      }
-    },
+    run: (signal) => adoptLapsed(context, { isOurs, takeOver, signal }),
   });
 
   async function close(terminate: boolean): Promise<void> {
@@ -169,7 +183,7 @@ export function createLifecycle({ deadlines, ...options }: LifecycleOptions): Li
     async ensureRunning({ actor, sessionId, onPhase, signal }) {
       const sandboxId = await findOrAssign(actor, sessionId);
       const voice = createVoice(onPhase);
-      const running = held.get(sandboxId);
+      const running = held.get(sandboxId) ?? (await findHeld(sandboxId, actor, signal));
       if (running) {
         const fit = await makeFit(context, running, { sessionId, say: voice.say, signal });
         await voice.heard();
@@ -209,8 +223,7 @@ export function createLifecycle({ deadlines, ...options }: LifecycleOptions): Li
       inBackground(refresh(sandbox), "An agent could not be restarted with the changed models");
     },
     async adopt(signal) {
-      const adopted = await adoptAll(context, AbortSignal.any([signal, stopping.signal]));
-      for (const sandbox of adopted) hold(sandbox);
+      const adopted = await adoptAll(context, { takeOver, signal: AbortSignal.any([signal, stopping.signal]) });
       takeovers.start();
       return adopted.map(({ lease }) => ({ sandboxId: lease.sandboxId, actor: lease.actor }));
     },

@@ -132,6 +132,20 @@ export function createLeases(options: { database: Database; instance: string; pl
   };
 }
 
+/** For work that may take longer than a lease lasts, on a sandbox that is not held yet. */
+export async function renewWhile<Result>(
+  { leases, deadlines }: { leases: Leases; deadlines: { renewEveryMilliseconds: number } },
+  lease: Lease,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  const renewing = setInterval(() => void leases.renew(lease).catch(() => {}), deadlines.renewEveryMilliseconds);
+  try {
+    return await work();
+  } finally {
+    clearInterval(renewing);
+  }
+}
+
 function superseded(): AppError {
   return new AppError("conflict", "Another server has taken over this sandbox.");
 }

@@ -1,9 +1,7 @@
-import { setTimeout as sleep } from "node:timers/promises";
-import type { SidecarHealth } from "../protocol/sidecar.ts";
 import { loadConfig, refreshConfig, restartAgent } from "./agent-config.ts";
 import type { WakePhase } from "./index.ts";
 import type { HeldSandbox, LifecycleContext, Look } from "./lifecycle-context.ts";
-import { requireHealth, waitForAgent } from "./open-sidecar.ts";
+import { healthOrGone, waitForAgent } from "./open-sidecar.ts";
 
 /**
  * Before a turn: the sidecar proves itself, the agent runs, and with the models it should know. False when
@@ -33,7 +31,7 @@ export function beginLook(context: LifecycleContext, held: HeldSandbox, signal: 
   const look = {
     at: performance.now(),
     configHash: held.configHash,
-    health: healthOrGone(context, held, signal),
+    health: healthOrGone(context, { sidecar: held.sidecar, lost: held.lost.signal, signal }),
     touching: context.leases.touch(held.lease),
     loading: loadConfig(context, held.lease.actor),
   };
@@ -50,28 +48,6 @@ function takeLook(held: HeldSandbox): Look | null {
 }
 
 const mostLookMilliseconds = 1_000;
-// A machine under load may let one look fail; the person would rather wait a moment than send it again.
-const goneMilliseconds = 20_000;
-
-/** A sandbox that is just ending answers no more and is still there for a moment: null once it is gone. */
-async function healthOrGone(
-  context: LifecycleContext,
-  held: HeldSandbox,
-  signal: AbortSignal,
-): Promise<SidecarHealth | null> {
-  const deadline = Date.now() + goneMilliseconds;
-  for (;;) {
-    try {
-      return await requireHealth(context, held.sidecar, signal);
-    } catch (error) {
-      signal.throwIfAborted();
-      const report = await context.backend.report(held.lease.sandboxId, { backend: "local" }, signal);
-      if (report === "gone" || held.lost.signal.aborted) return null;
-      if (Date.now() >= deadline) throw error;
-      await sleep(100, undefined, { signal });
-    }
-  }
-}
 
 async function reviveAgent(
   context: LifecycleContext,

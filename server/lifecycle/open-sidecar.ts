@@ -1,5 +1,6 @@
-import { AppError } from "../errors.ts";
-import { sidecarProtocol } from "../protocol/sidecar.ts";
+import { setTimeout as sleep } from "node:timers/promises";
+import { AppError, isAppError } from "../errors.ts";
+import { type SidecarHealth, sidecarProtocol } from "../protocol/sidecar.ts";
 import type { SandboxAddress } from "../sandboxes/sandbox-backend.ts";
 import type { SidecarClient } from "../sandboxes/sidecar-client.ts";
 import type { Lease } from "./lease.ts";
@@ -40,6 +41,33 @@ export async function requireHealth(context: LifecycleContext, sidecar: SidecarC
     throw new AppError("upstream", "The sandbox was started by another version of Dormouse.");
   }
   return health;
+}
+
+// A machine under load may let one look fail: better to wait a moment than to end what works, or to have it sent again.
+const goneMilliseconds = 20_000;
+
+/** A sandbox that is just ending answers no more and is still there for a moment: null once it is gone. */
+export async function healthOrGone(
+  context: LifecycleContext,
+  { sidecar, lost, signal }: { sidecar: SidecarClient; lost?: AbortSignal; signal: AbortSignal },
+): Promise<SidecarHealth | null> {
+  const deadline = Date.now() + goneMilliseconds;
+  for (;;) {
+    try {
+      return await requireHealth(context, sidecar, signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      const report = await context.backend.report(sidecar.sandboxId, { backend: "local" }, signal);
+      if (report === "gone" || lost?.aborted) return null;
+      if (isAnswer(error) || Date.now() >= deadline) throw error;
+      await sleep(100, undefined, { signal });
+    }
+  }
+}
+
+/** Not silence: asked again, it would say the same. */
+function isAnswer(error: unknown): boolean {
+  return isAppError(error) && error.kind !== "timeout" && error.kind !== "unavailable";
 }
 
 export function sealBootSecret({ secretBox }: LifecycleContext, sandboxId: string, secret: Uint8Array): string {

@@ -72,7 +72,8 @@ export function createVoice(listener: Listener) {
   };
 }
 
-function orAborted<Result>(promise: Promise<Result>, signal: AbortSignal): Promise<Result> {
+/** The work goes on for others. */
+export function orAborted<Result>(promise: Promise<Result>, signal: AbortSignal): Promise<Result> {
   return new Promise((resolve, reject) => {
     if (signal.aborted) return reject(signal.reason);
     const onAbort = () => reject(signal.reason);

@@ -1,7 +1,11 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { eq, sql } from "drizzle-orm";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { sandboxes } from "../../db/schema/index.ts";
+import { AppError } from "../errors.ts";
 import { createTestHome } from "../sandboxes/backends/local/test/test-backend.ts";
+import { createSidecarClient } from "../sandboxes/index.ts";
+import type { RunningSandbox } from "./index.ts";
 import { compose } from "./test/test-composition.ts";
 import { createLifecycleTest, ensure, type LifecycleTest, type TestServer } from "./test/test-lifecycle.ts";
 
@@ -30,6 +34,42 @@ async function lapse(sandboxId: string): Promise<void> {
     tx.update(sandboxes).set({ leaseExpiresAt }).where(eq(sandboxes.id, sandboxId)),
   );
 }
+
+/** `abandon`: the server that woke it is gone, and so is its lease. */
+async function wakeElsewhere() {
+  const gone = await test.startServer({ lifecycle: { deadlines: { renewEveryMilliseconds: 3_600_000 } } });
+  const mine = await wakeSession(gone);
+  return {
+    mine,
+    async abandon() {
+      await gone.close({ terminate: false });
+      await lapse(mine.sandboxId);
+    },
+  };
+}
+
+/** The first proof is asked for, and comes when it is let. */
+function slowToProve() {
+  const asked = Promise.withResolvers<void>();
+  const proof = Promise.withResolvers<void>();
+  return {
+    asked: asked.promise,
+    answer: () => proof.resolve(),
+    refuse: () => proof.reject(new AppError("upstream", "Something else answered.")),
+    createSidecarClient(input: Parameters<typeof createSidecarClient>[0]) {
+      const client = createSidecarClient(input);
+      const health: typeof client.health = async (signal) => {
+        asked.resolve();
+        await proof.promise;
+        return client.health(signal);
+      };
+      return { ...client, health };
+    },
+  };
+}
+
+const agentLife = async (sandbox: Pick<RunningSandbox, "sidecar"> | undefined) =>
+  (await sandbox?.sidecar.health(AbortSignal.timeout(5_000)))?.agent.life;
 
 describe("a server that stays", () => {
   it("takes over the sandbox of one that is gone once its lease has lapsed, and the gone one writes nothing", async () => {
@@ -76,6 +116,84 @@ describe("a server that stays", () => {
     await deaf.close({ terminate: true });
     const { sidecar, phases } = await ensure(server, { actor: test.actor, sessionId: mine.sessionId });
     expect([sidecar.bootId, phases]).toEqual([mine.sidecar.bootId, []]);
+  });
+
+  it("keeps what runs when a turn comes before it has looked, and when several come at once", async () => {
+    const { mine, abandon } = await wakeElsewhere();
+    server = await test.startServer({ lifecycle: { place: "elsewhere" } });
+    await abandon();
+    const other = await test.createSession();
+    const found = await Promise.all(
+      [mine.sessionId, other, mine.sessionId].map((sessionId) => ensure(server, { actor: test.actor, sessionId })),
+    );
+    for (const { sidecar, phases } of found) expect([sidecar.bootId, phases]).toEqual([mine.sidecar.bootId, []]);
+    expect(await agentLife(found[0])).toBe(1);
+  });
+
+  it("keeps what runs when a turn comes between the lease and the proof", async () => {
+    const { mine, abandon } = await wakeElsewhere();
+    const { asked, answer, createSidecarClient } = slowToProve();
+    server = await test.startServer({
+      lifecycle: { place: "elsewhere", deadlines: { takeOverEveryMilliseconds: 50 }, createSidecarClient },
+    });
+    await server.lifecycle.adopt(AbortSignal.timeout(20_000));
+    await abandon();
+    await asked;
+    const coming = ensure(server, { actor: test.actor, sessionId: mine.sessionId });
+    // Long enough for a wake to take the lease and to end what is there.
+    await sleep(500);
+    answer();
+    const { sidecar, phases, leaseEpoch } = await coming;
+    expect([sidecar.bootId, phases]).toEqual([mine.sidecar.bootId, []]);
+    expect(leaseEpoch).toBe(mine.leaseEpoch + 1);
+    expect(await agentLife({ sidecar })).toBe(1);
+  });
+
+  it("asks a silent sandbox again before it gives it up", async () => {
+    const { mine, abandon } = await wakeElsewhere();
+    let asked = 0;
+    server = await test.startServer({
+      lifecycle: {
+        place: "elsewhere",
+        createSidecarClient(input) {
+          const client = createSidecarClient(input);
+          const health: typeof client.health = async (signal) => {
+            asked += 1;
+            if (asked < 4) throw new AppError("timeout", "The sandbox did not answer in time.");
+            return client.health(signal);
+          };
+          return { ...client, health };
+        },
+      },
+    });
+    await abandon();
+    await server.lifecycle.adopt(AbortSignal.timeout(20_000));
+    expect(asked).toBe(4);
+    expect(server.lifecycle.findRunning(mine.sandboxId)?.sidecar.bootId).toBe(mine.sidecar.bootId);
+  });
+
+  it("ends nothing that a third one took over while it asked in vain", async () => {
+    const { mine, abandon } = await wakeElsewhere();
+    const { asked, refuse, createSidecarClient } = slowToProve();
+    server = await test.startServer({ lifecycle: { place: "elsewhere", createSidecarClient } });
+    await abandon();
+    const adopting = server.lifecycle.adopt(AbortSignal.timeout(20_000));
+    await asked;
+    const leaseExpiresAt = sql`now() + interval '1 minute'`;
+    const changes = { leaseOwner: "a third", leaseEpoch: mine.leaseEpoch + 2, leaseExpiresAt };
+    await test.database.transaction(test.actor, (tx) =>
+      tx.update(sandboxes).set(changes).where(eq(sandboxes.id, mine.sandboxId)),
+    );
+    refuse();
+    expect(await adopting).toEqual([]);
+    expect(await server.backend.report(mine.sandboxId, { backend: "local" }, AbortSignal.timeout(5_000))).toBe(
+      "present",
+    );
+    expect(await test.readSandbox(mine.sandboxId)).toMatchObject({ observedState: "running", leaseOwner: "a third" });
+    await lapse(mine.sandboxId);
+    await server.close({ terminate: true });
+    server = await test.startServer({ lifecycle: { place: "a fourth" } });
+    await server.lifecycle.adopt(AbortSignal.timeout(20_000));
   });
 
   it("leaves a sandbox alone that it cannot reach", async () => {

@@ -1,6 +1,7 @@
 import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { sql } from "drizzle-orm";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type SQL, sql } from "drizzle-orm";
 import type { Database } from "../../db/client.ts";
 import { adminInput, createTestAccounts } from "../accounts/test-accounts.ts";
 import type { Viewer } from "../auth/index.ts";
@@ -27,6 +28,8 @@ export interface TestServer {
   startReplica(): Promise<Peer>;
   /** The leases of all sandboxes are over, as if nobody had renewed them. */
   lapseLeases(): Promise<void>;
+  /** Another server that looks for lapsed leases gets that of the sandbox. */
+  handOver(): Promise<void>;
   /** As a kill of the server and a new start: nothing is told to anybody. */
   restart(): Promise<void>;
   /** A proper end, which puts sandboxes to sleep, and a new start after `whileAway`. */
@@ -111,6 +114,19 @@ export async function createTestServer(
       await accounts.database.transaction(viewer, (tx) =>
         tx.execute(sql`update sandboxes set lease_expires_at = now() - interval '1 second'`),
       );
+    },
+    async handOver() {
+      const execute = (query: SQL) => accounts.database.transaction(viewer, (tx) => tx.execute(query));
+      const owner = async () => (await execute(sql`select lease_owner from sandboxes`))[0]?.lease_owner;
+      const before = await owner();
+      const deadline = Date.now() + 30_000;
+      // The holder renews it now and then, so it lapses again and again until the other one has looked.
+      while ((await owner()) === before) {
+        if (Date.now() > deadline) throw new Error("Nobody took over the sandbox.");
+        await execute(sql`
+          update sandboxes set lease_expires_at = now() - interval '1 second' where lease_owner = ${before}`);
+        await sleep(20);
+      }
     },
     async leave({ sleep } = { sleep: false }) {
       await wiring.closeTurns();

@@ -1,4 +1,3 @@
-import { sql } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { ViewerState } from "../protocol/viewer-state.ts";
 import { shown } from "../sessions/test-log.ts";
@@ -138,26 +137,6 @@ describe("through a server that does not hold the lease", () => {
 });
 
 describe("a server that loses its lease while it lives", () => {
-  /** The holder renews it now and then, so it lapses again and again until the other one has looked. */
-  async function handOver(): Promise<void> {
-    const owner = async () => {
-      const [row] = await server.database.transaction(server.viewer, (tx) =>
-        tx.execute(sql`select lease_owner from sandboxes`),
-      );
-      return String(row?.lease_owner);
-    };
-    const before = await owner();
-    await expect
-      .poll(
-        async () => {
-          if ((await owner()) === before) await server.lapseLeases();
-          return owner();
-        },
-        { timeout: 30_000, interval: 20 },
-      )
-      .not.toBe(before);
-  }
-
   test(
     "leaves the running turn to the next one: one end, the same log, and its own writes change nothing",
     patience,
@@ -171,7 +150,7 @@ describe("a server that loses its lease while it lives", () => {
       await server.prompt(sessionId, words);
       const stayed = server.follow(sessionId, ended());
       await server.follow(sessionId, speaks(60));
-      await handOver();
+      await server.handOver();
       const there = await followThere(sessionId, ended());
       expect(ends(there).map(({ body }) => body)).toEqual([{ outcome: "finished" }]);
       expect(textOf(there)).toBe(textOf(expected));
