@@ -42,6 +42,11 @@ export function isLater(id: string, other: unknown): boolean {
   return place !== undefined && otherPlace !== undefined && place > otherPlace;
 }
 
+/** Whether a message has that id. */
+export function hasId(id: string): (message: { info: { id: string } }) => boolean {
+  return ({ info }) => info.id === id;
+}
+
 /** One place before that of another id: what is told before it. */
 export function idBefore(id: string): string {
   const place = BigInt(`0x${id.slice(4, 16)}`) - 1n;

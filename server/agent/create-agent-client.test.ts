@@ -67,6 +67,40 @@ describe("a session of the agent", { timeout: 90_000 }, () => {
     });
   });
 
+  test("tells its messages from one on, however many there are before it", async () => {
+    const { agentSessionId } = await begin();
+    for (let turn = 0; turn < 20; turn += 1) {
+      await prompt(agentSessionId, `say ${turn}`);
+      await expect.poll(() => lastText(agentSessionId), patient).toBe(String(turn));
+    }
+    const asked: string[] = [];
+    const watched = createAgentClient({
+      sidecar: {
+        ...agent.sidecar,
+        send(request) {
+          asked.push(request.path);
+          return agent.sidecar.send(request);
+        },
+      },
+    });
+    await idle(agentSessionId);
+    const idsOf = ({ info, parts }: AgentMessage) => [info.id, ...parts.map(({ id }) => id)];
+    const all = await watched.listMessages(agentSessionId, signal);
+    expect(all.length).toBe(40);
+    const since = async (id = "") => {
+      asked.length = 0;
+      const listed = await watched.listMessages(agentSessionId, signal, ({ info }) => info.id === id);
+      expect(listed.map(idsOf)).toEqual(all.slice(-listed.length).map(idsOf));
+      return { listed: listed.map(({ info }) => info.id), requests: asked.length };
+    };
+    const newest = await since(all.at(-2)?.info.id);
+    expect(newest.listed).toContain(all.at(-2)?.info.id);
+    expect(newest).toMatchObject({ requests: 1, listed: { length: 30 } });
+    const oldest = await since(all[0]?.info.id);
+    expect(oldest).toMatchObject({ requests: 2, listed: { length: all.length } });
+    expect(await since("msg_00000000000000000000000000")).toMatchObject({ listed: { length: all.length } });
+  });
+
   test("can be deleted, and again, and when it never was", async () => {
     const failures: unknown[] = [];
     const careful = createAgentClient({

@@ -35,6 +35,9 @@ interface Answer {
   text: string;
 }
 
+/** A turn has one message for each of its steps: most are in the first page. */
+const newestMessages = 30;
+const olderMessages = 300;
 const mostAnswerBytes = 128 * 1024 * 1024;
 const promptPauses = [250, 500, 1_000, 2_000, 4_000];
 /** A summary is as long as the model needs; whoever asks for it gives a limit of their own. */
@@ -69,16 +72,25 @@ export function createAgentClient({ sidecar, timeouts, onDeleteFailed }: AgentCl
     }
   }
 
-  async function expectOk(call: Call): Promise<string> {
+  async function expectAnswer(call: Call): Promise<Answer> {
     const { status, headers, text } = await send(call);
     if (status >= 300) throw createAgentError({ what: call.what, status, headers, body: text });
-    return text;
+    return { status, headers, text };
   }
 
+  const expectOk = async (call: Call): Promise<string> => (await expectAnswer(call)).text;
+
   async function expectJson<Schema extends z.ZodType>(call: Call, schema: Schema): Promise<z.infer<Schema>> {
-    const parsed = schema.safeParse(parseJson(await expectOk(call)));
-    if (parsed.success) return parsed.data;
-    throw new AppError("upstream", `The agent's answer could not be read: ${call.what}.`, { cause: parsed.error });
+    return parseAs(await expectOk(call), schema, call.what);
+  }
+
+  /** The newest ones, or those before a cursor, and the cursor of what is before them. */
+  async function listPage(path: string, signal: AbortSignal) {
+    const what = "list its messages";
+    const { text, headers } = await expectAnswer({ method: "GET", path, what, signal });
+    const cursor = headers["x-next-cursor"];
+    const page = parseAs(text, messages, what) as AgentMessage[];
+    return { page, next: typeof cursor === "string" ? cursor : null };
   }
 
   /** Null where opencode does not know the session. */
@@ -215,9 +227,17 @@ export function createAgentClient({ sidecar, timeouts, onDeleteFailed }: AgentCl
       await expectOk({ method: "POST", path, what: "bring that back", signal });
     },
 
-    async listMessages(agentSessionId, signal) {
+    async listMessages(agentSessionId, signal, isFirst) {
       const path = `/session/${known(agentSessionId)}/message`;
-      return (await expectJson({ method: "GET", path, what: "list its messages", signal }, messages)) as AgentMessage[];
+      const all: AgentMessage[] = [];
+      const query = new URLSearchParams({ limit: String(isFirst ? newestMessages : olderMessages) });
+      for (;;) {
+        const { page, next } = await listPage(`${path}?${query}`, signal);
+        all.unshift(...page);
+        if (next === null || page.length === 0 || (isFirst && page.some(isFirst))) return all;
+        query.set("limit", String(olderMessages));
+        query.set("before", next);
+      }
     },
 
     async listBusy(directory, signal) {
@@ -328,6 +348,12 @@ async function readText(body: AsyncIterable<Uint8Array | string>, signal: AbortS
     chunks.push(bytes);
   }
   return Buffer.concat(chunks).toString("utf8");
+}
+
+function parseAs<Schema extends z.ZodType>(text: string, schema: Schema, what: string): z.infer<Schema> {
+  const parsed = schema.safeParse(parseJson(text));
+  if (parsed.success) return parsed.data;
+  throw new AppError("upstream", `The agent's answer could not be read: ${what}.`, { cause: parsed.error });
 }
 
 function parseJson(text: string): unknown {

@@ -62,7 +62,15 @@ export interface AgentClient {
   revert(input: { agentSessionId: string; messageId: string; signal: AbortSignal }): Promise<void>;
   /** Brings back what was taken back. `conflict` while the session is busy. */
   unrevert(agentSessionId: string, signal: AbortSignal): Promise<void>;
-  listMessages(agentSessionId: string, signal: AbortSignal): Promise<AgentMessage[]>;
+  /**
+   * In their order, page by page from the newest on. With `isFirst`, those before the first such message need
+   * not be among them, however long the session is.
+   */
+  listMessages(
+    agentSessionId: string,
+    signal: AbortSignal,
+    isFirst?: (message: AgentMessage) => boolean,
+  ): Promise<AgentMessage[]>;
   /** Sessions of that directory, subagents included, that are not idle. opencode keeps this apart for each directory. */
   listBusy(directory: string, signal: AbortSignal): Promise<string[]>;
   listPermissions(directory: string, signal: AbortSignal): Promise<AgentRequest[]>;
@@ -135,7 +143,7 @@ export interface TranslationState {
 export type Translate = (state: TranslationState, event: NumberedEvent) => Translation;
 
 export { failureOfError } from "./agent-error.ts";
-export { type AgentIds, createAgentIds } from "./agent-ids.ts";
+export { type AgentIds, createAgentIds, hasId } from "./agent-ids.ts";
 export { type AgentClientOptions, createAgentClient } from "./create-agent-client.ts";
 export { createEventBus, type EventBus } from "./event-bus.ts";
 export type { EventSubscription } from "./event-subscription.ts";

@@ -1,5 +1,6 @@
 import type { ToolCallBody } from "../protocol/log-entry.ts";
 import { failureOfAgent } from "./agent-failure.ts";
+import { hasId } from "./agent-ids.ts";
 import { applyMessage, applyMessagePart, readPart } from "./apply-message.ts";
 import { closePart, discard, replaceBody } from "./apply-part.ts";
 import type { AgentMessage, LogChange, StepUsage } from "./index.ts";
@@ -53,7 +54,7 @@ export function settle(input: {
 }
 
 function sincePrompt(state: TurnState, messages: readonly AgentMessage[]): readonly AgentMessage[] {
-  const start = messages.findIndex(({ info }) => info.id === state.userMessageId);
+  const start = messages.findIndex(hasId(state.userMessageId));
   return start < 0 ? [] : messages.slice(start);
 }
 

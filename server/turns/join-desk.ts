@@ -1,4 +1,4 @@
-import type { AgentMessage } from "../agent/index.ts";
+import { type AgentMessage, hasId } from "../agent/index.ts";
 import { createSerial } from "../lib/serial.ts";
 import type { Attended } from "./attend-turn.ts";
 import { claimJoin, type JoinedTurn, listJoined, listToJoin, releaseJoin } from "./join-rows.ts";
@@ -118,6 +118,6 @@ export function createJoinDesk(attended: Omit<Attended, "joins">): JoinDesk {
 
 /** opencode's answer need not name the prompt: the last of several is answered for all. */
 function isAnswered(messages: readonly AgentMessage[], id: string): boolean {
-  const place = messages.findIndex(({ info }) => info.id === id);
+  const place = messages.findIndex(hasId(id));
   return place >= 0 && messages.slice(place).some(({ info }) => info.role === "assistant");
 }

@@ -1,3 +1,4 @@
+import { hasId } from "../agent/index.ts";
 import type { RunningSandbox } from "../lifecycle/index.ts";
 import type { LogWriter } from "../sessions/index.ts";
 import type { AgentConnection, PlacedSession } from "./agent-connections.ts";
@@ -40,7 +41,7 @@ export async function placeSession(
     isKnown &&
     doubt !== null &&
     newestMessageId !== null &&
-    !(await client.listMessages(saved, signal)).some(({ info }) => info.id === newestMessageId);
+    !(await client.listMessages(saved, signal, hasId(newestMessageId))).some(hasId(newestMessageId));
   const isKept = isKnown && !isBehind;
   const replacement =
     saved === null || isKept

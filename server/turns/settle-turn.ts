@@ -1,4 +1,4 @@
-import { type AgentMessage, settle, type Translator, type TurnState, tasksOf } from "../agent/index.ts";
+import { type AgentMessage, hasId, settle, type Translator, type TurnState, tasksOf } from "../agent/index.ts";
 import type { Attended } from "./attend-turn.ts";
 import { failed, stopped, type TurnEnding } from "./turn-context.ts";
 
@@ -10,7 +10,8 @@ export async function readMessages(
   state: TurnState,
   signal: AbortSignal,
 ): Promise<{ messages: AgentMessage[]; children: AgentMessage[] }> {
-  const messages = await attended.connection.client.listMessages(attended.agentSessionId, signal);
+  const { connection, agentSessionId } = attended;
+  const messages = await connection.client.listMessages(agentSessionId, signal, hasId(state.userMessageId));
   return { messages, children: await readChildren(attended, { state, messages, signal }) };
 }
 
@@ -18,7 +19,7 @@ async function readChildren(
   { connection }: Pick<Attended, "connection">,
   { state, messages, signal }: { state: TurnState; messages: readonly AgentMessage[]; signal: AbortSignal },
 ): Promise<AgentMessage[]> {
-  const start = messages.findIndex(({ info }) => info.id === state.userMessageId);
+  const start = messages.findIndex(hasId(state.userMessageId));
   const ours = start < 0 ? [] : messages.slice(start);
   // A subagent may go on from an earlier turn; what it said then is older than our first answer.
   const since = ours.find(({ info }) => info.role === "assistant")?.info.id ?? "";
@@ -27,8 +28,9 @@ async function readChildren(
   let found = [...new Set([...state.children.keys(), ...tasksOf(ours)])];
   for (let depth = 0; depth < mostDepth && found.length > 0; depth++) {
     for (const child of found) read.add(child);
-    const lists = await Promise.all(found.map((child) => connection.client.listMessages(child, signal)));
-    const said = lists.flat().filter(({ info }) => info.id > since);
+    const isOlder = ({ info }: AgentMessage) => info.id <= since;
+    const lists = await Promise.all(found.map((child) => connection.client.listMessages(child, signal, isOlder)));
+    const said = lists.flat().filter((message) => !isOlder(message));
     children.push(...said);
     found = [...new Set(tasksOf(said))].filter((child) => !read.has(child));
   }
@@ -47,7 +49,7 @@ export async function settleFromList(
   const { connection, agentSessionId, sandbox, job, writer, joins } = attended;
   const signal = AbortSignal.any([sandbox.signal, job.closing]);
   const messages = await joins.closeWith(
-    () => connection.client.listMessages(agentSessionId, signal),
+    () => connection.client.listMessages(agentSessionId, signal, hasId(translator.state.userMessageId)),
     () => over || job.stop.aborted || translator.state.error !== null,
   );
   if (!messages) return "unanswered";

@@ -15,8 +15,10 @@ export async function takeUpCompaction(attended: Attended): Promise<TakenUp> {
   const { context, job, sandbox, connection, agentSessionId } = attended;
   const { actor, turn } = job;
   const signal = AbortSignal.any([job.stop, job.closing, sandbox.signal]);
-  const list = () => connection.client.listMessages(agentSessionId, signal);
-  const before = await list();
+  const list = (isFirst: (message: AgentMessage) => boolean) =>
+    connection.client.listMessages(agentSessionId, signal, isFirst);
+  // The end of the conversation: the last answer, and what stands after it.
+  const before = await list(isAnswer);
   const begun = turn.agentMessageId ?? (turn.state === "running" ? await findBegun(attended, before) : null);
   const resumed = begun ? await resumeTurn(attended, begun) : null;
   if (resumed) return resumed;
@@ -32,7 +34,12 @@ export async function takeUpCompaction(attended: Attended): Promise<TakenUp> {
         () => ({ ok: true as const }),
         (error: unknown) => ({ ok: false as const, error }),
       );
-    const messageId = await find(new Set(before.map(({ info }) => info.id)), written, list);
+    const known = new Set(before.map(({ info }) => info.id));
+    const messageId = await find(written, async () => {
+      const isKnown = ({ info }: AgentMessage) => known.has(info.id);
+      const messages = await list(isKnown);
+      return messages.slice(messages.findLastIndex(isKnown) + 1);
+    });
     const { bootId } = sandbox.sidecar;
     await storePrompting(context.database, actor, { turn, messageId, appliedEvent, bootId });
     return {
@@ -59,13 +66,12 @@ async function findBegun({ context, job }: Attended, messages: readonly AgentMes
 
 /** The compaction's message, as soon as it is there; the summary's own failure when it never comes. */
 async function find(
-  before: ReadonlySet<string>,
   written: Promise<{ ok: true } | { ok: false; error: unknown }>,
-  list: () => Promise<AgentMessage[]>,
+  listNew: () => Promise<AgentMessage[]>,
 ): Promise<string> {
   for (;;) {
     const over = await Promise.race([written, sleep(pollMilliseconds, null)]);
-    const message = (await list()).find(({ info, parts }) => !before.has(info.id) && isCompaction(info.role, parts));
+    const message = (await listNew()).find(({ info, parts }) => isCompaction(info.role, parts));
     if (message) return message.info.id;
     if (over?.ok === false) throw over.error;
     if (over) throw new AppError("upstream", "The agent wrote no summary.");
@@ -76,9 +82,13 @@ function isCompaction(role: string, parts: AgentMessage["parts"]): boolean {
   return role === "user" && parts.some(({ type }) => type === "compaction");
 }
 
+function isAnswer({ info }: AgentMessage): boolean {
+  return info.role === "assistant" && typeof info.modelID === "string";
+}
+
 /** That of the last answer. */
 function modelOf(messages: readonly AgentMessage[]): { providerId: string; modelId: string } | null {
-  const last = messages.findLast(({ info }) => info.role === "assistant" && typeof info.modelID === "string");
+  const last = messages.findLast(isAnswer);
   if (!last) return null;
   const { providerID, modelID } = last.info;
   return typeof providerID === "string" && typeof modelID === "string"

@@ -1,5 +1,6 @@
 import {
   type EventSubscription,
+  hasId,
   initialState,
   recallMessages,
   restoreState,
@@ -106,7 +107,8 @@ export async function resumeTurn(attended: Attended, userMessageId: string): Pro
   const state = restoreState({ root: agentSessionId, userMessageId, title, appliedEvent, entries });
   const events = bus.subscribe({ root: agentSessionId, children: state.children.keys(), after: appliedEvent });
   try {
-    const sent = (await joins.hasAny()) ? await joins.takeUp(await client.listMessages(agentSessionId, signal)) : [];
+    const list = () => client.listMessages(agentSessionId, signal, hasId(userMessageId));
+    const sent = (await joins.hasAny()) ? await joins.takeUp(await list()) : [];
     const busy = sent.length > 0 || (await client.listBusy(directory, signal)).includes(agentSessionId);
     const stored = await readMessages(attended, state, signal);
     if (busy && isSameLife) {
