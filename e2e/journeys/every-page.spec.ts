@@ -83,8 +83,8 @@ test("a session looks right in each of its states", async ({ member: { page } })
   await send(page, "fail with 401");
   await expect(transcript(page).getByText("The turn failed")).toBeVisible({ timeout: turnPatience });
   await look(page, "session-failed");
-  await page.getByRole("button", { name: "New memory" }).click();
-  await expect(page.getByText("The agent remembers what is said from here on.")).toBeVisible();
+  await page.getByRole("button", { name: "Memory intact" }).click();
+  await expect(page.getByText("The agent remembers this conversation itself.")).toBeVisible();
   await look(page, "session-memory");
 });
 

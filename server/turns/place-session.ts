@@ -56,7 +56,7 @@ export async function placeSession(
     const lastEvent = connection.bus.passed || (await sandbox.sidecar.health(signal)).lastEvent;
     await noteReplacement(writer, replacement, lastEvent);
   }
-  const memory = replacement ?? (isKept ? null : { status: "fresh" as const, cause: null });
+  const memory = replacement ?? (isKept ? null : { status: "intact" as const, cause: null });
   await storeAgentSession(context.database, actor, { sessionId, agentSessionId, directory, memory });
   if (memory) await context.log.touch(sessionId);
   await preparing;

@@ -141,15 +141,16 @@ test("another lookup error fails the turn, and nothing is replaced", patience, a
   expect(textOf(await server.follow(sessionId, ended(4)))).toContain("Your name is Ada Lovelace.");
 });
 
-test("a kept session is intact after the server began anew", patience, async () => {
+test("a session is intact from its first turn on, also after the server began anew", patience, async () => {
   const sessionId = await server.newSession();
+  const memory = async () => (await server.services.log.state(server.viewer, sessionId))?.memory;
+  expect(await memory()).toEqual({ status: "fresh", cause: null, at: null });
   await server.prompt(sessionId, "Remember that my name is Ada Lovelace.");
-  expect((await server.follow(sessionId, ended(1))).session?.memory.status).toBe("fresh");
+  expect((await server.follow(sessionId, ended(1))).session?.memory).toMatchObject({ status: "intact", cause: null });
+  const before = await memory();
   await server.restart();
   await server.prompt(sessionId, "What is my name?");
   const state = await server.follow(sessionId, ended(2));
   expect(textOf(state)).toContain("Your name is Ada Lovelace.");
-  await expect
-    .poll(async () => (await server.services.log.state(server.viewer, sessionId))?.memory.status)
-    .toBe("intact");
+  expect(await memory()).toEqual(before);
 });

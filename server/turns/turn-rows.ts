@@ -105,7 +105,7 @@ export async function storePrompting(
   return { messageId, appliedEvent, bootId };
 }
 
-/** `memory` null: the id was kept. Then a session that began here is intact, and what was lost before stays said. */
+/** `memory` null: the id was kept. Then a session of which nothing was said is intact, and what was lost before stays said. */
 export async function storeAgentSession(
   database: Database,
   actor: Actor,
