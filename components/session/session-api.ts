@@ -81,6 +81,14 @@ export function restoreSnapshot(sessionId: string, snapshotId: string) {
   return call({ method: "POST", path, answer: snapshotRestored, limit: archiveDeadline });
 }
 
+/** A restore that waits for the next wake is not made. */
+export function withdrawRestore(sessionId: string, snapshotId: string) {
+  return call({
+    method: "DELETE",
+    path: `${at(sessionId)}/snapshots/${encodeURIComponent(snapshotId)}/restore`,
+  });
+}
+
 export function listSnapshotFiles(sessionId: string, snapshotId: string, signal: AbortSignal) {
   const path = `${at(sessionId)}/snapshots/${encodeURIComponent(snapshotId)}/files`;
   return call({ method: "GET", path, answer: snapshotFiles, signal, limit: readDeadline });

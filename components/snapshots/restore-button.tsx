@@ -3,14 +3,19 @@
 import { toast } from "sonner";
 import type { RecoveryPoint } from "@/server/protocol/session-events.ts";
 import type { Snapshot, SnapshotRestored } from "@/server/protocol/snapshots.ts";
-import { restoreSnapshot } from "../session/session-api.ts";
+import { restoreSnapshot, withdrawRestore } from "../session/session-api.ts";
+import { Button } from "../ui/button.tsx";
 import { ConfirmButton } from "../ui/confirm-button.tsx";
 import { Moment } from "../ui/moment.tsx";
+import { useOutcome } from "../ui/use-outcome.ts";
 
 const doneWords: Record<SnapshotRestored["outcome"], string> = {
   restored: "The files are as they were in the snapshot.",
   "at-next-wake": "The files are put back when the sandbox wakes next.",
 };
+
+const asideWords =
+  "What was there before could not be saved whole, so the sandbox keeps it in managed/replaced as well.";
 
 interface RestoreButtonProps {
   sessionId: string;
@@ -21,6 +26,9 @@ interface RestoreButtonProps {
 }
 
 export function RestoreButton({ sessionId, snapshot, awake, recovery, onRestored }: RestoreButtonProps) {
+  if (snapshot.restoreRequested && !awake) {
+    return <WithdrawButton sessionId={sessionId} snapshotId={snapshot.id} onWithdrawn={onRestored} />;
+  }
   return (
     <ConfirmButton
       label="Restore"
@@ -32,11 +40,31 @@ export function RestoreButton({ sessionId, snapshot, awake, recovery, onRestored
       confirm={() => restoreSnapshot(sessionId, snapshot.id)}
       progress={recovery.saving ? "Saving what is there now …" : "Restoring …"}
       failureTitle="The snapshot was not restored"
-      onDone={({ outcome }) => {
-        toast.success(doneWords[outcome]);
+      onDone={({ outcome, setAside }) => {
+        toast.success(doneWords[outcome], setAside ? { description: asideWords } : {});
         onRestored();
       }}
     />
+  );
+}
+
+/** While the sandbox sleeps nothing has happened yet, so nothing has to be confirmed. */
+function WithdrawButton(props: { sessionId: string; snapshotId: string; onWithdrawn: () => void }) {
+  const { sessionId, snapshotId, onWithdrawn } = props;
+  const { pending, run } = useOutcome();
+
+  async function withdraw() {
+    const outcome = await withdrawRestore(sessionId, snapshotId);
+    if (outcome.ok) toast.success("The files stay as they are.");
+    else toast.error(outcome.message);
+    onWithdrawn();
+    return outcome;
+  }
+
+  return (
+    <Button size="small" look="quiet" className="pointer-coarse:h-10" pending={pending} onClick={() => run(withdraw)}>
+      Don’t restore
+    </Button>
   );
 }
 

@@ -14,7 +14,7 @@ const snapshot: Snapshot = {
 
 test("a snapshot is described in one line", () => {
   expect(toSnapshotWords(snapshot)).toBe("2 KB");
-  expect(toSnapshotWords({ ...snapshot, restoreRequested: true })).toBe("2 KB · restored at the next wake");
+  expect(toSnapshotWords({ ...snapshot, restoreRequested: true })).toBe("2 KB · restores at wake");
   const file = { path: "src/a", kind: "file" as const, size: 1, modifiedAt: snapshot.createdAt };
   const files = { entries: [{ ...file, path: "src", kind: "directory" as const }, file], leftOut: [], leftOutCount: 0 };
   expect(toSnapshotWords(snapshot, { ...files, truncated: false })).toBe("2 KB · 1 file");

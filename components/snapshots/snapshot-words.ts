@@ -6,7 +6,7 @@ export function toSnapshotWords({ bytes, restoreRequested }: Snapshot, files: Sn
   const parts = [
     bytes === null ? null : fileSize(bytes),
     files && countFiles(files),
-    restoreRequested ? "restored at the next wake" : null,
+    restoreRequested ? "restores at wake" : null,
   ];
   return parts.filter((part) => part !== null).join(" · ");
 }

@@ -1,5 +1,5 @@
 import { type Dormouse, startDormouse } from "../fixtures/dormouse.ts";
-import { newAccount, signIn } from "../fixtures/people.ts";
+import { becomeFirst, newAccount } from "../fixtures/people.ts";
 import {
   answers,
   beginSession,
@@ -27,14 +27,7 @@ test("a server that is killed in mid-answer and started again finishes it, whole
   openBrowser,
 }) => {
   const page = await openBrowser({ baseURL: dormouse.url });
-  const account = newAccount("Crash Tester");
-  const made = await page.request.post("/api/v1/first-run", {
-    data: { tenantName: "Crash", ...account, hostConsent: true },
-  });
-  expect(made.status()).toBe(201);
-  await page.goto("/sign-in");
-  await signIn(page, account);
-  await expect(page.getByRole("heading", { name: `Hello, ${account.name}` })).toBeVisible();
+  await becomeFirst(page, newAccount("Crash Tester"));
 
   const sessionId = await beginSession(page, "write a long text of 200 words");
   await expect(answers(page)).toHaveCount(1, { timeout: turnPatience });

@@ -1,17 +1,10 @@
-import type { Page } from "@playwright/test";
 import { failNextSnapshot, forgetSnapshots } from "../fixtures/archive-rows.ts";
 import { look } from "../fixtures/looks.ts";
 import { beginSession, expectTurnsEnded, panel, send } from "../fixtures/session.ts";
+import { mark, rows, takeSnapshot } from "../fixtures/snapshots.ts";
 import { expect, test } from "../fixtures/test.ts";
 
-const rows = (page: Page) => panel(page).getByRole("button", { name: /^Look into the snapshot of/ });
-const mark = (page: Page) => page.getByRole("button", { name: /see the snapshots$/ });
 const pageFile = "outputs/index.html";
-
-async function takeSnapshot(page: Page): Promise<void> {
-  await panel(page).getByRole("button", { name: "Snapshot now" }).click();
-  await expect(page.getByText("Snapshot taken.")).toBeVisible();
-}
 
 test("files are saved, looked into, changed and put back", async ({ member: { page } }) => {
   test.slow();

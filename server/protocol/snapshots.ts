@@ -29,7 +29,11 @@ export const snapshotTaken = z.object({
 export type SnapshotTaken = z.infer<typeof snapshotTaken>;
 
 /** `POST /api/v1/sessions/{id}/snapshots/{id}/restore`. */
-export const snapshotRestored = z.object({ outcome: z.enum(["restored", "at-next-wake"]) });
+export const snapshotRestored = z.object({
+  outcome: z.enum(["restored", "at-next-wake"]),
+  /** What was there could not be archived whole, and is kept in the sandbox as well. */
+  setAside: z.boolean(),
+});
 export type SnapshotRestored = z.infer<typeof snapshotRestored>;
 
 export const snapshotEntry = z.object({

@@ -1,5 +1,5 @@
 import { and, eq } from "drizzle-orm";
-import { sessions, turns } from "../../db/schema/index.ts";
+import { sandboxes, sessions, turns } from "../../db/schema/index.ts";
 import type { Actor } from "../auth/index.ts";
 import { AppError } from "../errors.ts";
 import type { Lifecycle } from "../lifecycle/index.ts";
@@ -25,16 +25,25 @@ const contents = archiveNote.omit({ fingerprint: true });
 export function createSnapshots({ archives, lifecycle, ...context }: SnapshotsOptions): Snapshots {
   const { database, fileStore } = context;
 
-  async function requireSession(actor: Actor, sessionId: string): Promise<{ sandbox: OwnedSandbox | null }> {
+  /** `sandbox` where it runs here; `isAwake` wherever it runs, or is about to. */
+  async function requireSession(
+    actor: Actor,
+    sessionId: string,
+  ): Promise<{ sandbox: OwnedSandbox | null; isAwake: boolean }> {
     const wanted = sessionIdSchema.safeParse(sessionId);
     const [row] = wanted.success
       ? await database.transaction(actor, (tx) =>
-          tx.select({ sandboxId: sessions.sandboxId }).from(sessions).where(eq(sessions.id, wanted.data)),
+          tx
+            .select({ sandboxId: sessions.sandboxId, state: sandboxes.observedState })
+            .from(sessions)
+            .leftJoin(sandboxes, eq(sandboxes.id, sessions.sandboxId))
+            .where(eq(sessions.id, wanted.data)),
         )
       : [];
     if (!row) throw new AppError("not-found", "There is no such session.");
     const running = row.sandboxId ? lifecycle.findRunning(row.sandboxId) : null;
-    return { sandbox: running && { ...running, actor } };
+    const isAwake = row.state === "running" || row.state === "provisioning";
+    return { sandbox: running && { ...running, actor }, isAwake };
   }
 
   async function requireSnapshot(actor: Actor, input: { sessionId: string; snapshotId: string }): Promise<ArchiveRow> {
@@ -53,6 +62,11 @@ export function createSnapshots({ archives, lifecycle, ...context }: SnapshotsOp
         .where(and(eq(turns.sessionId, sessionId), eq(turns.state, "running"))),
     );
     if (running.length > 0) throw new AppError("conflict", "The agent is working. Stop it before you restore.");
+  }
+
+  async function forgetWish(actor: Actor, sessionId: string): Promise<void> {
+    await setRestoreRequest(database, actor, { sessionId, archiveId: null });
+    context.onSessionChanged?.(sessionId);
   }
 
   const read: Snapshots["read"] = async (actor, { signal, ...input }) => {
@@ -88,22 +102,31 @@ export function createSnapshots({ archives, lifecycle, ...context }: SnapshotsOp
       // Until it is done: a restore that is cut off is made up for when the workspace is opened next.
       await setRestoreRequest(database, actor, { sessionId, archiveId: row.id });
       context.onSessionChanged?.(sessionId);
-      if (!sandbox) return { outcome: "at-next-wake" };
+      if (!sandbox) return { outcome: "at-next-wake", setAside: false };
       try {
-        await replaceWorkspace(context, sandbox, {
+        const { setAside } = await replaceWorkspace(context, sandbox, {
           row,
           sessionId,
           signal: AbortSignal.any([signal, sandbox.signal]),
           take: () => archives.take(sandbox, { subject: { kind: "workspace", sessionId }, signal }),
           ready: () => requireIdle(actor, sessionId),
         });
+        return { outcome: "restored", setAside };
       } catch (error) {
         // Whoever was told that it failed does not expect it to happen later.
-        await setRestoreRequest(database, actor, { sessionId, archiveId: null });
-        context.onSessionChanged?.(sessionId);
+        await forgetWish(actor, sessionId);
         throw error;
       }
-      return { outcome: "restored" };
+    },
+    async withdrawRestore(actor, input) {
+      const { isAwake } = await requireSession(actor, input.sessionId);
+      const row = await requireSnapshot(actor, input);
+      if (!row.restoreRequestedAt) return;
+      if (isAwake) {
+        const message = "The sandbox is awake, so the restore may have begun. What it replaces is kept as a snapshot.";
+        throw new AppError("conflict", message);
+      }
+      await forgetWish(actor, input.sessionId);
     },
   };
 }

@@ -82,4 +82,6 @@ export interface Snapshots {
     actor: Actor,
     input: { sessionId: string; snapshotId: string; signal: AbortSignal },
   ): Promise<SnapshotRestored>;
+  /** No restore at the next wake; `conflict` while the sandbox is awake, since it may have begun. Idempotent. */
+  withdrawRestore(actor: Actor, input: { sessionId: string; snapshotId: string }): Promise<void>;
 }

@@ -20,7 +20,7 @@ export async function replaceWorkspace(
   context: ArchiveContext,
   sandbox: OwnedSandbox,
   { row, sessionId, signal, take, ready }: Replacing,
-): Promise<void> {
+): Promise<{ setAside: boolean }> {
   const archives = createSidecarArchives(sandbox.sidecar);
   const { exists, life } = await archives.workspaceState(sessionId, signal);
   if (exists && life === "earlier") await archives.adoptWorkspace({ sessionId, signal });
@@ -31,9 +31,10 @@ export async function replaceWorkspace(
   const { newestFirst } = await readGenerations(context.database, sandbox, { kind: "workspace", sessionId });
   const knows = newestFirst.find(({ state }) => state === "verified")?.id ?? null;
   const body = await openStoredArchive(context, row, signal);
-  await archives.restoreWorkspace({ sessionId, body, knows, keep, signal });
+  const { setAside } = await archives.restoreWorkspace({ sessionId, body, knows, keep, signal });
   await setRestoreRequest(context.database, sandbox.actor, { sessionId, archiveId: null });
   context.onSessionChanged?.(sessionId);
+  return { setAside };
 }
 
 function refuse(error: unknown, signal: AbortSignal): never {

@@ -1,4 +1,4 @@
-import { mkdir, readFile, rm, truncate, writeFile } from "node:fs/promises";
+import { chmod, mkdir, readdir, readFile, rm, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { buffer } from "node:stream/consumers";
 import { setTimeout } from "node:timers/promises";
@@ -91,7 +91,7 @@ test("a person takes, lists, looks into, downloads and restores snapshots", pati
   expect((await buffer(file.body)).toString()).toBe("the first words");
 
   await writeFile(story, "other words");
-  expect(await snapshots.restore(server.viewer, chosen)).toEqual({ outcome: "restored" });
+  expect(await snapshots.restore(server.viewer, chosen)).toEqual({ outcome: "restored", setAside: false });
   expect(await readFile(story, "utf8")).toBe("the first words");
   // What it replaced was archived before.
   expect((await snapshots.list(server.viewer, sessionId))[0]?.id).not.toBe(snapshotId);
@@ -108,7 +108,7 @@ test("a person takes, lists, looks into, downloads and restores snapshots", pati
   expect((await buffer(sameFile.body)).toString()).toBe("the first words");
   const theirs = asleep.readFile(stranger, { ...chosen, path: "story.txt" });
   await expect(theirs).rejects.toMatchObject({ kind: "not-found" });
-  expect(await asleep.restore(server.viewer, chosen)).toEqual({ outcome: "at-next-wake" });
+  expect(await asleep.restore(server.viewer, chosen)).toMatchObject({ outcome: "at-next-wake" });
   expect(await recovery()).toMatchObject({ restoring: true });
   await server.prompt(sessionId, "my name is Bo");
   await server.follow(sessionId, ended(3));
@@ -165,7 +165,7 @@ test("nothing is restored while what it would replace cannot be archived", patie
 
   // The same wish, met by the wake instead.
   await server.sleepAndWake(async () => {});
-  expect(await server.services.snapshots.restore(server.viewer, chosen)).toEqual({ outcome: "at-next-wake" });
+  expect(await server.services.snapshots.restore(server.viewer, chosen)).toMatchObject({ outcome: "at-next-wake" });
   await server.prompt(sessionId, "my name is Cy");
   const failed = await server.follow(sessionId, ended(4));
   expect(ends(failed).at(-1)?.body).toMatchObject({
@@ -200,6 +200,63 @@ test("what a wish at the next wake replaces is archived first", patience, async 
   expect(await readFile(story, "utf8")).toBe("not archived yet");
 });
 
+test("a wish is withdrawn while the sandbox sleeps, and its files stay as they are", patience, async () => {
+  const story = await inWorkspace("story.txt");
+  await writeFile(story, "stays");
+  const [oldest] = (await server.services.snapshots.list(server.viewer, sessionId))
+    .filter(({ state }) => state === "verified")
+    .reverse();
+  const chosen = { sessionId, snapshotId: oldest?.id ?? "" };
+  const isRestoring = async () => (await recovery())?.restoring;
+  await server.sleepAndWake(async () => {});
+  const { snapshots } = server.services;
+  await snapshots.withdrawRestore(server.viewer, chosen);
+  await snapshots.restore(server.viewer, { ...chosen, signal: signal() });
+  expect(await isRestoring()).toBe(true);
+  await expect(
+    snapshots.withdrawRestore(server.viewer, { ...chosen, snapshotId: crypto.randomUUID() }),
+  ).rejects.toMatchObject({ kind: "not-found" });
+  expect(await isRestoring()).toBe(true);
+  await snapshots.withdrawRestore(server.viewer, chosen);
+  expect(await isRestoring()).toBe(false);
+  await server.prompt(sessionId, "my name is Flo");
+  await server.follow(sessionId, ended(7));
+  expect(await readFile(story, "utf8")).toBe("stays");
+});
+
+test("a wish is not withdrawn from a sandbox that is awake: it may be met already", patience, async () => {
+  const { snapshots } = server.services;
+  const [newest] = (await snapshots.list(server.viewer, sessionId)).filter(({ state }) => state === "verified");
+  const wished = (at: Date | null) =>
+    server.database.transaction(server.viewer, (tx) =>
+      tx
+        .update(archives)
+        .set({ restoreRequestedAt: at })
+        .where(eq(archives.id, newest?.id ?? "")),
+    );
+  await wished(new Date());
+  await expect(
+    snapshots.withdrawRestore(server.viewer, { sessionId, snapshotId: newest?.id ?? "" }),
+  ).rejects.toMatchObject({ kind: "conflict", message: expect.stringContaining("is awake") });
+  expect((await recovery())?.restoring).toBe(true);
+  await wished(null);
+});
+
+test("what may not be read is in no snapshot, so a restore sets it aside", patience, async () => {
+  const { snapshots } = server.services;
+  const [newest] = (await snapshots.list(server.viewer, sessionId)).filter(({ state }) => state === "verified");
+  const secret = await inWorkspace("secret.txt");
+  await writeFile(secret, "nowhere else");
+  await chmod(secret, 0o000);
+  const chosen = { sessionId, snapshotId: newest?.id ?? "", signal: signal() };
+  expect(await snapshots.restore(server.viewer, chosen)).toEqual({ outcome: "restored", setAside: true });
+  await expect(readFile(secret)).rejects.toMatchObject({ code: "ENOENT" });
+  const place = await workspaceOf("managed/replaced", sessionId);
+  const [kept] = await readdir(place);
+  await chmod(join(place, kept ?? "", "secret.txt"), 0o600);
+  expect(await readFile(join(place, kept ?? "", "secret.txt"), "utf8")).toBe("nowhere else");
+});
+
 test("an empty, absent or unchanged workspace is in nobody's way", patience, async () => {
   const { snapshots } = server.services;
   await writeFile(await inWorkspace("story.txt"), "the last words");
@@ -211,12 +268,12 @@ test("an empty, absent or unchanged workspace is in nobody's way", patience, asy
     .poll(async () => (await snapshots.take(server.viewer, { sessionId, signal: signal() })).outcome)
     .toBe("unchanged");
   const before = await count();
-  expect(await snapshots.restore(server.viewer, chosen)).toEqual({ outcome: "restored" });
+  expect(await snapshots.restore(server.viewer, chosen)).toEqual({ outcome: "restored", setAside: false });
   await rm(await workspaceOf("sessions", sessionId), { recursive: true });
-  expect(await snapshots.restore(server.viewer, chosen)).toEqual({ outcome: "restored" });
+  expect(await snapshots.restore(server.viewer, chosen)).toEqual({ outcome: "restored", setAside: false });
   await rm(await workspaceOf("sessions", sessionId), { recursive: true });
   await mkdir(await workspaceOf("sessions", sessionId));
-  expect(await snapshots.restore(server.viewer, chosen)).toEqual({ outcome: "restored" });
+  expect(await snapshots.restore(server.viewer, chosen)).toEqual({ outcome: "restored", setAside: false });
   expect(await readFile(await inWorkspace("story.txt"), "utf8")).toBe("the last words");
   // There was nothing to keep.
   expect(await count()).toBe(before);

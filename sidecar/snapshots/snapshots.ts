@@ -1,4 +1,4 @@
-import { readlinkSync } from "node:fs";
+import { accessSync, constants, readlinkSync } from "node:fs";
 import { lstat } from "node:fs/promises";
 import { join } from "node:path";
 import {
@@ -13,11 +13,11 @@ import { isRegenerable } from "../archive/regenerable.ts";
 import { restoreDirectory } from "../archive/restore-directory.ts";
 import { sendArchive } from "../archive/send-archive.ts";
 import type { Reach } from "../archive/swap-directory.ts";
-import type { WalkOptions } from "../archive/walk-tree.ts";
+import { type PathOfName, pathIn, type WalkOptions } from "../archive/walk-tree.ts";
 import type { Exchange } from "../door/exchange.ts";
 import type { Exclusive } from "../exclusive.ts";
 import type { Layout } from "../layout.ts";
-import { Problem } from "../problem.ts";
+import { codeOf, Problem } from "../problem.ts";
 import type { WorkspaceLives } from "./workspace-lives.ts";
 
 /** Workspace snapshots: one session's directory as an archive, with its repository. */
@@ -84,19 +84,22 @@ export function createSnapshots({ layout, lives, known, exclusive, reach }: Snap
       const body = exchange.upload();
       const knows = archiveIdIn(exchange.query, "knows");
       const restored = await exclusive.run(workspaceKey(sessionId), async () => {
-        const done = await restoreDirectory({
+        const directory = directoryOf(sessionId);
+        const setsAside =
+          exchange.query.has("keep") || (await holdsUnreadable(workspaceWalk(layout, directory), exchange.signal));
+        const { fingerprint, entries, bytes } = await restoreDirectory({
           source: body,
-          directory: directoryOf(sessionId),
+          directory,
           rootName: archiveRoots.workspace,
           unrelated: "refuse",
           limits: limitsOf(exchange),
           signal: exchange.signal,
-          keepIn: exchange.query.has("keep") ? join(layout.replaced, sessionId) : null,
+          keepIn: setsAside ? join(layout.replaced, sessionId) : null,
           ...(reach ? { reach } : {}),
         });
         if (knows) await known.add(sessionId, knows);
         await lives.set(sessionId, "restored");
-        return done;
+        return { fingerprint, entries, bytes, setAside: setsAside };
       });
       exchange.json(200, restored satisfies WorkspaceRestored);
     },
@@ -157,6 +160,33 @@ function workspaceWalk(layout: Layout, root: string): Pick<WalkOptions, "root" |
       return /(^|\/)\.dormouse-[0-9a-f]{16}\.tmp$/.test(name) ? "regenerable" : null;
     },
   };
+}
+
+/** No archive has what may not be read: replaced without being set aside, it would be gone. */
+async function holdsUnreadable(walk: Pick<WalkOptions, "root" | "leaveOut">, signal: AbortSignal): Promise<boolean> {
+  let found = false;
+  await measureTree(
+    {
+      ...walk,
+      onLeftOut(_name, reason) {
+        if (reason === "unreadable") found = true;
+      },
+      onEntry({ name, kind }) {
+        if (kind === "file" && !found) found = !isReadable(pathIn(walk.root, name));
+      },
+    },
+    signal,
+  );
+  return found;
+}
+
+function isReadable(path: PathOfName): boolean {
+  try {
+    accessSync(path, constants.R_OK);
+    return true;
+  } catch (error) {
+    return codeOf(error) === "ENOENT";
+  }
 }
 
 /** Empty: nothing but folders, and a repository as it was made (invariant 21). */

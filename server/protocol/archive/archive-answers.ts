@@ -79,7 +79,13 @@ export const homeRestored = z.object({
 export type HomeRestored = z.infer<typeof homeRestored>;
 
 /** `POST /snapshot/restore/{session}`. */
-export const workspaceRestored = z.object({ fingerprint: z.string(), entries: z.number(), bytes: z.number() });
+export const workspaceRestored = z.object({
+  fingerprint: z.string(),
+  entries: z.number(),
+  bytes: z.number(),
+  /** What it replaced was asked to be kept, or held what no archive has since it may not be read. */
+  setAside: z.boolean().default(false),
+});
 export type WorkspaceRestored = z.infer<typeof workspaceRestored>;
 
 /** `GET /snapshot/state/{session}`. */

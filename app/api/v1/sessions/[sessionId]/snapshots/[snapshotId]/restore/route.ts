@@ -9,3 +9,9 @@ export const POST = route<{ sessionId: string; snapshotId: string }>(async (_req
   const signal = AbortSignal.any([stopping, AbortSignal.timeout(30 * 60_000)]);
   return Response.json(await snapshots.restore(viewer, { sessionId, snapshotId, signal }));
 });
+
+/** Takes a restore at the next wake back; 409 once the sandbox is awake. */
+export const DELETE = route<{ sessionId: string; snapshotId: string }>(async (_request, key) => {
+  await services().snapshots.withdrawRestore(await requireUser(), key);
+  return new Response(null, { status: 204 });
+});

@@ -1,0 +1,66 @@
+import type { Page } from "@playwright/test";
+import { type Dormouse, startDormouse } from "../fixtures/dormouse.ts";
+import { look } from "../fixtures/looks.ts";
+import { becomeFirst, newAccount } from "../fixtures/people.ts";
+import { beginSession, expectTurnsEnded, hasEnded, panel, readLog, send, shellOutput } from "../fixtures/session.ts";
+import { mark, rows, takeSnapshot } from "../fixtures/snapshots.ts";
+import { expect, test } from "../fixtures/test.ts";
+
+// A server of its own: it is ended here, and its sandboxes sleep.
+let dormouse: Dormouse;
+test.beforeAll(async () => {
+  dormouse = await startDormouse();
+});
+test.afterAll(() => dormouse?.stop());
+
+async function askToRestore(page: Page): Promise<void> {
+  await panel(page).getByRole("button", { name: "Restore" }).last().click();
+  const dialog = page.getByRole("alertdialog", { name: "Restore this snapshot?" });
+  await expect(dialog).toContainText("as soon as the sandbox wakes");
+  await dialog.getByRole("button", { name: "Restore" }).click();
+  await expect(dialog).toBeHidden();
+  await expect(mark(page)).toHaveText(/^Restores at wake/);
+}
+
+test("snapshots of a sandbox that sleeps are looked into, and one is restored when it wakes", async ({
+  openBrowser,
+}) => {
+  test.slow();
+  const page = await openBrowser({ baseURL: dormouse.url });
+  await becomeFirst(page, newAccount("Night Watch"));
+  const sessionId = await beginSession(page, "run `echo one > story.txt`");
+  await expectTurnsEnded(page, 1);
+  await mark(page).click();
+  await takeSnapshot(page);
+  await send(page, "run `echo two > story.txt`");
+  await expectTurnsEnded(page, 2);
+  await dormouse.end();
+  await dormouse.startAgain();
+  await page.reload();
+  await expect(page.getByText("Asleep · wakes when you send")).toBeVisible();
+  await expect(page.getByRole("button", { name: "Memory intact" })).toBeVisible();
+
+  await mark(page).click();
+  await expect(panel(page).getByRole("button", { name: "Snapshot now" })).toBeDisabled();
+  await rows(page).click();
+  await panel(page)
+    .getByRole("button", { name: /^story\.txt/ })
+    .click();
+  await expect(panel(page).getByRole("region", { name: "story.txt" })).toContainText("one");
+  await panel(page).getByRole("button", { name: "Back to all snapshots" }).click();
+
+  await askToRestore(page);
+  await expect(panel(page).getByText("restores at wake")).toBeVisible();
+  await look(page, "snapshots-asleep");
+  await panel(page).getByRole("button", { name: "Don’t restore" }).click();
+  await expect(page.getByText("The files stay as they are.")).toBeVisible();
+  await expect(mark(page)).toHaveText(/^Saved/);
+  await askToRestore(page);
+
+  await send(page, "run `cat story.txt`");
+  await expectTurnsEnded(page, 3);
+  expect(shellOutput(await readLog(page, sessionId, hasEnded(3))).trim()).toBe("one");
+  await expect(mark(page)).toHaveText(/^Saved/);
+  // What it replaced was saved first.
+  await expect(rows(page)).toHaveCount(2);
+});
