@@ -15,6 +15,8 @@ test.beforeEach(async ({ adminPage }) => {
 test.afterEach(async ({ adminPage }) => {
   await adminPage.goto("/settings/models");
   const cards = adminPage.getByRole("article");
+  // The page is sent in two parts: until the second is shown there are no cards to count.
+  await expect(adminPage.getByRole("button", { name: "Add provider" })).toBeVisible();
   for (let left = await cards.count(); left > 0; left--) {
     await cards.first().getByRole("button", { name: "Remove" }).click();
     await adminPage.getByRole("button", { name: "Remove provider" }).click();
