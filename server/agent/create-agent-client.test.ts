@@ -1,5 +1,6 @@
 import { cpSync, existsSync } from "node:fs";
 import { join } from "node:path";
+import { Readable } from "node:stream";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createAgentIds } from "./agent-ids.ts";
 import { createAgentClient } from "./create-agent-client.ts";
@@ -99,6 +100,23 @@ describe("a session of the agent", { timeout: 90_000 }, () => {
     const oldest = await since(all[0]?.info.id);
     expect(oldest).toMatchObject({ requests: 2, listed: { length: all.length } });
     expect(await since("msg_00000000000000000000000000")).toMatchObject({ listed: { length: all.length } });
+  });
+
+  test("whose list does not end is an error", async () => {
+    const message = { info: { id: "msg_1", role: "user", sessionID: "ses_1" }, parts: [] };
+    const endless = createAgentClient({
+      sidecar: {
+        ...agent.sidecar,
+        async send() {
+          const body = Readable.from([Buffer.from(JSON.stringify([message]))]);
+          return { status: 200, headers: { "x-next-cursor": "again" }, body };
+        },
+      },
+    });
+    await expect(endless.listMessages("ses_e1e62b131ffeZHc3uf2O0zA68B", signal)).rejects.toMatchObject({
+      kind: "upstream",
+      message: expect.stringContaining("does not end"),
+    });
   });
 
   test("can be deleted, and again, and when it never was", async () => {

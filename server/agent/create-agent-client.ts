@@ -38,6 +38,7 @@ interface Answer {
 /** A turn has one message for each of its steps: most are in the first page. */
 const newestMessages = 30;
 const olderMessages = 300;
+const mostPages = 1_000;
 const mostAnswerBytes = 128 * 1024 * 1024;
 const promptPauses = [250, 500, 1_000, 2_000, 4_000];
 /** A summary is as long as the model needs; whoever asks for it gives a limit of their own. */
@@ -229,15 +230,16 @@ export function createAgentClient({ sidecar, timeouts, onDeleteFailed }: AgentCl
 
     async listMessages(agentSessionId, signal, isFirst) {
       const path = `/session/${known(agentSessionId)}/message`;
-      const all: AgentMessage[] = [];
+      const newestFirst: AgentMessage[][] = [];
       const query = new URLSearchParams({ limit: String(isFirst ? newestMessages : olderMessages) });
-      for (;;) {
+      while (newestFirst.length < mostPages) {
         const { page, next } = await listPage(`${path}?${query}`, signal);
-        all.unshift(...page);
-        if (next === null || page.length === 0 || (isFirst && page.some(isFirst))) return all;
+        newestFirst.push(page);
+        if (next === null || page.length === 0 || (isFirst && page.some(isFirst))) return newestFirst.reverse().flat();
         query.set("limit", String(olderMessages));
         query.set("before", next);
       }
+      throw new AppError("upstream", "The agent's list of messages does not end.");
     },
 
     async listBusy(directory, signal) {
