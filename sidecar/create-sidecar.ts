@@ -2,6 +2,7 @@ import { createPublicKey, randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { chmod, rm } from "node:fs/promises";
 import type { Server } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { SidecarLaunch } from "../server/protocol/sidecar.ts";
 import { createAgentDoor } from "./agent-door/agent-door.ts";
 import { createServerConnection } from "./agent-door/server-connection.ts";
@@ -25,6 +26,9 @@ import { launchAgent } from "./supervisor/agent-process.ts";
 import { endPreviousLife, recordAgent } from "./supervisor/previous-life.ts";
 import { endMarked, identify } from "./supervisor/processes.ts";
 import { createSupervisor } from "./supervisor/supervisor.ts";
+
+/** The end waits that long for what was archived last to reach the disk: else the next wake may restore it. */
+const flushMilliseconds = 2_000;
 
 export interface Sidecar {
   /** Ends the agent and all that it started, then the doors. Takes a few seconds at most. */
@@ -82,7 +86,7 @@ export async function createSidecar(launch: SidecarLaunch, report: (message: str
   await listen(agentDoor.server, { host: "127.0.0.1", port: agentPort });
   const exclusive = createExclusive();
   const lives = createWorkspaceLives(layout.workspaceLives, bootId);
-  const known = createKnownArchives(layout.knownArchives);
+  const known = createKnownArchives({ directory: layout.knownArchives });
   const marker = createHistoryMarker(layout.historyMarker, bootId);
   const door = createDoor({
     routes: createRoutes({
@@ -119,7 +123,10 @@ export async function createSidecar(launch: SidecarLaunch, report: (message: str
   return {
     async close() {
       door.close();
-      await supervisor.stop();
+      await Promise.all([
+        supervisor.stop(),
+        Promise.race([known.flushed(), sleep(flushMilliseconds, undefined, { ref: false })]),
+      ]);
       await endMarked(agentMark(sandboxId)).catch((error: Error) => report(error.message));
       for (const server of [door, agentDoor.server]) {
         server.close();

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { readdir, readFile, rename, rm, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { and, desc, eq } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -159,4 +159,27 @@ test("a disk that was set back is noticed: the archive takes its place, and it i
   await writeFile(story, "newer words");
   await askName(sessionId, 4);
   expect(await readFile(story, "utf8")).toBe("newer words");
+});
+
+test("a machine that failed before its disk was flushed loses nothing that was archived", patience, async () => {
+  const sessionId = await tellName("Mary Shelley");
+  const root = await sandboxOf(sessionId);
+  const story = join(root, "sessions", sessionId, "story.txt");
+  await writeFile(story, "archived words");
+  await archive("history", "workspace");
+  await server.sleepAndWake(async () => {
+    // What a file system may have kept: names, and nothing in the files.
+    await truncate(story);
+    const database = join(root, "opencode-data/opencode/opencode.db");
+    for (const path of [database, `${database}-wal`]) await truncate(path).catch(() => {});
+    for (const subject of ["history", sessionId]) {
+      const path = join(root, "managed/archives", `${subject}.json`);
+      const known = JSON.parse(await readFile(path, "utf8"));
+      await writeFile(path, JSON.stringify({ ...known, unflushed: { [known.archives[0]]: "another boot" } }));
+    }
+  });
+  const state = await askName(sessionId, 2);
+  expect(textOf(state)).toContain("Your name is Mary Shelley.");
+  expect(await readFile(story, "utf8")).toBe("archived words");
+  expect((await stateOf(sessionId))?.memory.status).toBe("restored");
 });
