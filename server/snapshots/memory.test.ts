@@ -42,17 +42,19 @@ async function sandboxOf(sessionId: string, ...path: string[]): Promise<string> 
   return join((await createSandboxPlaces(server.home).of(row?.sandboxId ?? "")).workspace, ...path);
 }
 
-function newestArchive(kind: "history" | "workspace") {
+/** Of the history, or of a session's workspace. */
+function newestArchive(subject: string) {
   return server.database.transaction(server.viewer, async (tx) => {
-    const verified = and(eq(archives.kind, kind), eq(archives.state, "verified"));
+    const wanted = subject === "history" ? eq(archives.kind, subject) : eq(archives.sessionId, subject);
+    const verified = and(wanted, eq(archives.state, "verified"));
     const [row] = await tx.select().from(archives).where(verified).orderBy(desc(archives.createdAt)).limit(1);
     return row;
   });
 }
 
 /** As every 15 minutes: the first round of a server begins at once. */
-async function archive(...kinds: ("history" | "workspace")[]): Promise<void> {
-  const newest = () => Promise.all(kinds.map(async (kind) => (await newestArchive(kind))?.id));
+async function archive(...subjects: string[]): Promise<void> {
+  const newest = () => Promise.all(subjects.map(async (subject) => (await newestArchive(subject))?.id));
   const before = await newest();
   await server.restart();
   const loop = server.wiring.loops.find(({ name }) => name === "archive-running");
@@ -130,13 +132,13 @@ test("a disk that was set back is noticed: the archive takes its place, and it i
   const root = await sandboxOf(sessionId);
   const story = join(root, "sessions", sessionId, "story.txt");
   await writeFile(story, "old words");
-  await archive("history", "workspace");
+  await archive("history", sessionId);
   // With its owners.
   await server.sleepAndWake(async () => void (await run("cp", ["-a", root, `${root}-old`])));
   await server.prompt(sessionId, "Remember that my name is Ada Lovelace.");
   await server.follow(sessionId, ended(2));
   await writeFile(story, "new words");
-  await archive("history", "workspace");
+  await archive("history", sessionId);
   await server.sleepAndWake(async () => {
     await rename(root, `${root}-new`);
     await rename(`${root}-old`, root);
@@ -166,7 +168,7 @@ test("a machine that failed before its disk was flushed loses nothing that was a
   const root = await sandboxOf(sessionId);
   const story = join(root, "sessions", sessionId, "story.txt");
   await writeFile(story, "archived words");
-  await archive("history", "workspace");
+  await archive("history", sessionId);
   await server.sleepAndWake(async () => {
     // What a file system may have kept: names, and nothing in the files.
     await truncate(story);
