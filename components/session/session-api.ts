@@ -77,25 +77,22 @@ export function takeSnapshot(sessionId: string) {
 }
 
 export function restoreSnapshot(sessionId: string, snapshotId: string) {
-  const path = `${at(sessionId)}/snapshots/${encodeURIComponent(snapshotId)}/restore`;
+  const path = `${atSnapshot(sessionId, snapshotId)}/restore`;
   return call({ method: "POST", path, answer: snapshotRestored, limit: archiveDeadline });
 }
 
 /** A restore that waits for the next wake is not made. */
 export function withdrawRestore(sessionId: string, snapshotId: string) {
-  return call({
-    method: "DELETE",
-    path: `${at(sessionId)}/snapshots/${encodeURIComponent(snapshotId)}/restore`,
-  });
+  return call({ method: "DELETE", path: `${atSnapshot(sessionId, snapshotId)}/restore` });
 }
 
 export function listSnapshotFiles(sessionId: string, snapshotId: string, signal: AbortSignal) {
-  const path = `${at(sessionId)}/snapshots/${encodeURIComponent(snapshotId)}/files`;
+  const path = `${atSnapshot(sessionId, snapshotId)}/files`;
   return call({ method: "GET", path, answer: snapshotFiles, signal, limit: readDeadline });
 }
 
 export function snapshotAddress(sessionId: string, snapshotId: string): string {
-  return `${at(sessionId)}/snapshots/${encodeURIComponent(snapshotId)}/content`;
+  return `${atSnapshot(sessionId, snapshotId)}/content`;
 }
 
 /** Where a file's bytes are; with `&download=1` they come as a download. */
@@ -105,8 +102,7 @@ export function fileAddress(sessionId: string, path: string): string {
 
 /** The same of a file in a snapshot. */
 export function snapshotFileAddress(sessionId: string, snapshotId: string, path: string): string {
-  const snapshot = `${at(sessionId)}/snapshots/${encodeURIComponent(snapshotId)}`;
-  return `${snapshot}/files/content?path=${encodeURIComponent(path)}`;
+  return `${atSnapshot(sessionId, snapshotId)}/files/content?path=${encodeURIComponent(path)}`;
 }
 
 export async function readBytes(address: string, signal: AbortSignal) {
@@ -119,6 +115,10 @@ export async function readBytes(address: string, signal: AbortSignal) {
 
 function at(sessionId: string): string {
   return `/api/v1/sessions/${encodeURIComponent(sessionId)}`;
+}
+
+function atSnapshot(sessionId: string, snapshotId: string): string {
+  return `${at(sessionId)}/snapshots/${encodeURIComponent(snapshotId)}`;
 }
 
 interface Call<Answer> {

@@ -12,7 +12,7 @@ import type { TakesArchives } from "./create-archives.ts";
 import type { Snapshots } from "./index.ts";
 import { listEntries } from "./list-entries.ts";
 import { openEntry } from "./open-entry.ts";
-import { replaceWorkspace } from "./replace-workspace.ts";
+import { forgetWish, replaceWorkspace } from "./replace-workspace.ts";
 import { requireStoreKey } from "./store-keys.ts";
 
 export interface SnapshotsOptions extends ArchiveContext {
@@ -64,11 +64,6 @@ export function createSnapshots({ archives, lifecycle, ...context }: SnapshotsOp
     if (running.length > 0) throw new AppError("conflict", "The agent is working. Stop it before you restore.");
   }
 
-  async function forgetWish(actor: Actor, sessionId: string): Promise<void> {
-    await setRestoreRequest(database, actor, { sessionId, archiveId: null });
-    context.onSessionChanged?.(sessionId);
-  }
-
   const read: Snapshots["read"] = async (actor, { signal, ...input }) => {
     await requireSession(actor, input.sessionId);
     const row = await requireSnapshot(actor, input);
@@ -114,7 +109,7 @@ export function createSnapshots({ archives, lifecycle, ...context }: SnapshotsOp
         return { outcome: "restored", setAside };
       } catch (error) {
         // Whoever was told that it failed does not expect it to happen later.
-        await forgetWish(actor, sessionId);
+        await forgetWish(context, actor, sessionId);
         throw error;
       }
     },
@@ -126,7 +121,7 @@ export function createSnapshots({ archives, lifecycle, ...context }: SnapshotsOp
         const message = "The sandbox is awake, so the restore may have begun. What it replaces is kept as a snapshot.";
         throw new AppError("conflict", message);
       }
-      await forgetWish(actor, input.sessionId);
+      await forgetWish(context, actor, input.sessionId);
     },
   };
 }

@@ -1,3 +1,4 @@
+import type { Actor } from "../auth/index.ts";
 import { AppError, isAppError } from "../errors.ts";
 import type { ArchiveContext, OwnedSandbox } from "./archive-context.ts";
 import { type ArchiveRow, readGenerations, setRestoreRequest } from "./archive-rows.ts";
@@ -32,9 +33,14 @@ export async function replaceWorkspace(
   const knows = newestFirst.find(({ state }) => state === "verified")?.id ?? null;
   const body = await openStoredArchive(context, row, signal);
   const { setAside } = await archives.restoreWorkspace({ sessionId, body, knows, keep, signal });
-  await setRestoreRequest(context.database, sandbox.actor, { sessionId, archiveId: null });
-  context.onSessionChanged?.(sessionId);
+  await forgetWish(context, sandbox.actor, sessionId);
   return { setAside };
+}
+
+/** No snapshot is to be restored any more. */
+export async function forgetWish(context: ArchiveContext, actor: Actor, sessionId: string): Promise<void> {
+  await setRestoreRequest(context.database, actor, { sessionId, archiveId: null });
+  context.onSessionChanged?.(sessionId);
 }
 
 function refuse(error: unknown, signal: AbortSignal): never {

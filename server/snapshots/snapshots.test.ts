@@ -108,7 +108,7 @@ test("a person takes, lists, looks into, downloads and restores snapshots", pati
   expect((await buffer(sameFile.body)).toString()).toBe("the first words");
   const theirs = asleep.readFile(stranger, { ...chosen, path: "story.txt" });
   await expect(theirs).rejects.toMatchObject({ kind: "not-found" });
-  expect(await asleep.restore(server.viewer, chosen)).toMatchObject({ outcome: "at-next-wake" });
+  expect(await asleep.restore(server.viewer, chosen)).toEqual({ outcome: "at-next-wake", setAside: false });
   expect(await recovery()).toMatchObject({ restoring: true });
   await server.prompt(sessionId, "my name is Bo");
   await server.follow(sessionId, ended(3));
@@ -165,7 +165,10 @@ test("nothing is restored while what it would replace cannot be archived", patie
 
   // The same wish, met by the wake instead.
   await server.sleepAndWake(async () => {});
-  expect(await server.services.snapshots.restore(server.viewer, chosen)).toMatchObject({ outcome: "at-next-wake" });
+  expect(await server.services.snapshots.restore(server.viewer, chosen)).toEqual({
+    outcome: "at-next-wake",
+    setAside: false,
+  });
   await server.prompt(sessionId, "my name is Cy");
   const failed = await server.follow(sessionId, ended(4));
   expect(ends(failed).at(-1)?.body).toMatchObject({

@@ -1,10 +1,9 @@
-import { execFile } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { mkdir, open, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import { z } from "zod";
 import { Problem } from "../problem.ts";
+import { runSystemProgram } from "./run-system-program.ts";
 
 const idPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const mostKnown = 200;
@@ -116,12 +115,10 @@ function readMachineBoot(): string {
   return existsSync(path) ? readFileSync(path, "utf8").trim() : "";
 }
 
-const run = promisify(execFile);
 const flushDeadline = 10 * 60_000;
 
-async function flushFileSystem(directory: string): Promise<void> {
-  const environment = { PATH: "/usr/local/bin:/usr/bin:/bin" } as unknown as NodeJS.ProcessEnv;
-  await run("sync", ["-f", directory], { env: environment, timeout: flushDeadline });
+function flushFileSystem(directory: string): Promise<void> {
+  return runSystemProgram("sync", ["-f", directory], flushDeadline);
 }
 
 /** The id of an archive in a request; null where none is given. */
