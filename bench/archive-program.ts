@@ -10,7 +10,7 @@ import { restoreDirectory } from "../sidecar/archive/restore-directory.ts";
  * has a file, so that is read and written without the thread pool, too.
  */
 const [, , verb = "", from = "", to = ""] = process.argv;
-const limits = { mostBytes: 1e12, mostEntries: 1_000_000 };
+const limits = { maxBytes: 1e12, maxEntries: 1_000_000 };
 const signal = AbortSignal.timeout(3_600_000);
 const rootName = "workspace";
 

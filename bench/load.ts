@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { LogDelta, LogEntry } from "../server/protocol/log-entry.ts";
 import type { SessionEvent } from "../server/protocol/session-events.ts";
 import { applySessionEvents, emptyViewerState, type ViewerState } from "../server/protocol/viewer-state.ts";
-import type { RunningDormouse } from "./lib/dormouse.ts";
+import type { RunningDormouse } from "./lib/measured-dormouse.ts";
 import { invitePerson, type Person } from "./lib/person.ts";
 import { now, timesIn } from "./lib/scripted-model.ts";
 

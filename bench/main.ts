@@ -1,5 +1,5 @@
 import { loadavg } from "node:os";
-import { startDormouse } from "./lib/dormouse.ts";
+import { startDormouse } from "./lib/measured-dormouse.ts";
 import { startDirectOpencode } from "./lib/opencode-direct.ts";
 import { startScriptedModel } from "./lib/scripted-model.ts";
 import { median, quantile } from "./lib/statistics.ts";

@@ -1,5 +1,5 @@
 import type { LogDelta, LogEntry } from "../server/protocol/log-entry.ts";
-import type { RunningDormouse } from "./lib/dormouse.ts";
+import type { RunningDormouse } from "./lib/measured-dormouse.ts";
 import type { DirectOpencode } from "./lib/opencode-direct.ts";
 
 /** Milliseconds from sending the prompt until a viewer holds the answer's first text, its last, and sees the end. */

@@ -3,7 +3,7 @@ import { sql } from "drizzle-orm";
 import { drizzle, type PostgresJsDatabase, type PostgresJsTransaction } from "drizzle-orm/postgres-js";
 import postgres from "postgres";
 import type { Role } from "../server/protocol/roles.ts";
-import { type Listener, type ListenHandlers, openListener } from "./listen.ts";
+import { type Listener, type ListenHandlers, openListener } from "./open-listener.ts";
 import * as schema from "./schema/index.ts";
 
 export type Transaction = PostgresJsTransaction<typeof schema, ExtractTablesWithRelations<typeof schema>>;
@@ -30,7 +30,7 @@ export interface Database {
   close(): Promise<void>;
 }
 
-const mostCallers = 4;
+const maxCallers = 4;
 const callerSeconds = 6 * 60 * 60;
 const connection = {
   application_name: "dormouse",
@@ -49,7 +49,7 @@ export function createDatabase(applicationUrl: string, options: { connections?: 
   const client = open({ max: options.connections ?? 10, idle_timeout: 60 });
   // What a person waits for goes over few connections that stay: a new one takes as long to log in and to plan
   // its first functions as a whole turn does afterwards, and postgres.js takes them in turn.
-  const callers = open({ max: Math.min(options.connections ?? 10, mostCallers), max_lifetime: callerSeconds });
+  const callers = open({ max: Math.min(options.connections ?? 10, maxCallers), max_lifetime: callerSeconds });
   const database: PostgresJsDatabase<typeof schema> = drizzle(preparing(client), { schema });
 
   return {

@@ -4,5 +4,5 @@ import { runProgram } from "./lib/problem.mjs";
 
 await runProgram(async () => {
   const { node, root } = await bootstrap();
-  return launch({ node, root, parameters: ["server/boot/reset-password.ts", ...process.argv.slice(2)] });
+  return launch({ node, root, parameters: ["server/boot/run-reset-password.ts", ...process.argv.slice(2)] });
 });

@@ -88,7 +88,7 @@ export async function wire(input: WiringInput): Promise<Wiring> {
   const hub = createLogHub();
   const log = createSessionLog({ database, hub });
   const onSessionChanged = (sessionId: string) =>
-    void log.touch(sessionId).catch((error: unknown) => {
+    void log.notifyViewers(sessionId).catch((error: unknown) => {
       logger.warn({ err: error, sessionId }, "Viewers were not told about a snapshot");
     });
   const storing = { database, fileStore, logger, onSessionChanged };

@@ -8,6 +8,7 @@ import { createAgentDoor } from "./agent-door/agent-door.ts";
 import { createServerConnection } from "./agent-door/server-connection.ts";
 import { createAgentImport } from "./agent-import.ts";
 import { createKnownArchives } from "./archive/known-archives.ts";
+import { createRoutes } from "./create-routes.ts";
 import { createDoor } from "./door/door.ts";
 import { createRequestVerifier } from "./door/verify-request.ts";
 import { createEventBuffer } from "./events/event-buffer.ts";
@@ -17,14 +18,13 @@ import { createWorkspaces } from "./files/workspaces.ts";
 import { createHistory } from "./history/history.ts";
 import { createHistoryMarker } from "./history/history-marker.ts";
 import { layoutOf, makeLayout, recoverLayout } from "./layout.ts";
-import { createRoutes } from "./routes.ts";
-import { createSnapshots } from "./snapshots/snapshots.ts";
+import { createSnapshots } from "./snapshots/create-snapshots.ts";
 import { createWorkspaceLives } from "./snapshots/workspace-lives.ts";
 import { agentEnvironment, agentMark } from "./supervisor/agent-environment.ts";
 import { createAgentLog } from "./supervisor/agent-log.ts";
 import { launchAgent } from "./supervisor/agent-process.ts";
+import { endMarked, identify } from "./supervisor/marked-processes.ts";
 import { endPreviousLife, recordAgent } from "./supervisor/previous-life.ts";
-import { endMarked, identify } from "./supervisor/processes.ts";
 import { createSupervisor } from "./supervisor/supervisor.ts";
 
 /** The end waits that long for what was archived last to reach the disk: else the next wake may restore it. */

@@ -1,4 +1,4 @@
-import { Problem } from "./problem.ts";
+import { Problem } from "./sidecar-problem.ts";
 
 /** Things that must not happen to one directory at the same time: the later one is refused, not queued. */
 export interface Exclusive {

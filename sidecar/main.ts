@@ -6,7 +6,7 @@ import { createSidecar } from "./create-sidecar.ts";
  * nobody: whoever started it may crash, its terminal may close, its output may lead nowhere.
  */
 const launchDeadline = 30_000;
-const mostLaunchBytes = 8 * 1024 * 1024;
+const maxLaunchBytes = 8 * 1024 * 1024;
 const closeDeadline = 12_000;
 
 process.stdout.on("error", () => {});
@@ -23,7 +23,7 @@ async function readLaunch(): Promise<unknown> {
   process.stdin.setEncoding("utf8");
   for await (const chunk of process.stdin) {
     text += chunk;
-    if (text.length > mostLaunchBytes) throw new Error("what was handed over is too long");
+    if (text.length > maxLaunchBytes) throw new Error("what was handed over is too long");
   }
   clearTimeout(late);
   try {

@@ -12,7 +12,7 @@ import { bundleSidecar } from "../scripts/lib/bundle-sidecar.mjs";
 import type { NumberedEvent, SidecarLaunch } from "../server/protocol/sidecar.ts";
 import { createSidecarClient } from "../server/sandboxes/create-sidecar-client.ts";
 import type { SidecarClient } from "../server/sandboxes/sidecar-client.ts";
-import { createTestServer, type TestServer } from "./test-model.ts";
+import { createTestServer, type TestServer } from "./test-server.ts";
 
 const root = resolve(import.meta.dirname, "..");
 const { publicKey, privateKey } = generateKeyPairSync("ed25519");

@@ -2,17 +2,17 @@ import type { z } from "zod";
 import { AppError } from "@/server/errors.ts";
 import { parseInput } from "@/server/lib/parse-input.ts";
 
-const mostBodyBytes = 1024 * 1024;
+const maxBodyBytes = 1024 * 1024;
 
 /** The body of a call, read no further than it may be long. */
 export async function readJson<Schema extends z.ZodType>(request: Request, schema: Schema): Promise<z.output<Schema>> {
   const tooLarge = () => new AppError("too-large", "This call is too large: its body may have at most 1 MB.");
-  if (Number(request.headers.get("content-length") ?? 0) > mostBodyBytes) throw tooLarge();
+  if (Number(request.headers.get("content-length") ?? 0) > maxBodyBytes) throw tooLarge();
   const chunks: Uint8Array[] = [];
   let bytes = 0;
   for await (const chunk of request.body ?? []) {
     bytes += chunk.byteLength;
-    if (bytes > mostBodyBytes) throw tooLarge();
+    if (bytes > maxBodyBytes) throw tooLarge();
     chunks.push(chunk);
   }
   const text = Buffer.concat(chunks).toString("utf8");

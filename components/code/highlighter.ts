@@ -3,7 +3,7 @@ import type { HighlighterCore, ThemedToken } from "shiki/core";
 export type TokenLine = Pick<ThemedToken, "content" | "htmlStyle" | "color">[];
 
 /** Longer than this, colour costs more than it tells. */
-const mostHighlighted = 200_000;
+const maxHighlighted = 200_000;
 
 // Each grammar is a file of its own, loaded when first needed.
 const grammars = {
@@ -94,7 +94,7 @@ let loading: Promise<HighlighterCore> | null = null;
 /** Null when there is nothing to colour; the plain text is then already right. */
 export async function highlight(code: string, name: string): Promise<TokenLine[] | null> {
   const grammar = grammarOf(name);
-  if (!grammar || code.length > mostHighlighted) return null;
+  if (!grammar || code.length > maxHighlighted) return null;
   loading ??= load();
   const highlighter = await loading;
   if (!highlighter.getLoadedLanguages().includes(grammar)) await highlighter.loadLanguage(grammars[grammar]());

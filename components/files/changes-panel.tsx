@@ -5,7 +5,7 @@ import { useMemo, useState } from "react";
 import type { LogEntry } from "@/server/protocol/log-entry.ts";
 import { DiffView } from "../code/diff-view.tsx";
 import { classNames } from "../ui/class-names.ts";
-import { type FileChanges, toChanges } from "./changes.ts";
+import { type FileChanges, toChanges } from "./file-changes.ts";
 
 export function ChangesPanel({ entries }: { entries: readonly LogEntry[] }) {
   const changes = useMemo(() => toChanges(entries), [entries]);

@@ -1,4 +1,4 @@
-export const mostShownBytes = 1024 * 1024;
+export const maxShownBytes = 1024 * 1024;
 
 const pictures: Record<string, string> = {
   png: "image/png",

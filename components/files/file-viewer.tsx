@@ -8,9 +8,9 @@ import { readBytes } from "../session/session-api.ts";
 import { fileSize } from "../session/transcript/wording.ts";
 import { Button, buttonClasses } from "../ui/button.tsx";
 import { LoadingLines } from "../ui/loading-lines.tsx";
-import { asText, mostShownBytes, pictureType } from "./file-kind.ts";
+import { asText, maxShownBytes, pictureType } from "./file-kind.ts";
 
-const mostPictureBytes = 10 * mostShownBytes;
+const maxPictureBytes = 10 * maxShownBytes;
 
 interface FileViewerProps {
   /** Replaced when the file changed: its time and size tell that it has to be read again. */
@@ -58,7 +58,7 @@ type Loaded = { text: string } | { picture: string } | { remark: string };
 function Content({ entry, address }: Pick<FileViewerProps, "entry" | "address">) {
   const [loaded, setLoaded] = useState<Loaded | null>(null);
   const { path, size, modifiedAt } = entry;
-  const tooLarge = size > (pictureType(path) ? mostPictureBytes : mostShownBytes);
+  const tooLarge = size > (pictureType(path) ? maxPictureBytes : maxShownBytes);
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: a file that changed is read again
   useEffect(() => {

@@ -1,9 +1,9 @@
 import type { Page } from "@playwright/test";
+import { becomeFirst, newAccount } from "../fixtures/accounts.ts";
 import { type Dormouse, startDormouse } from "../fixtures/dormouse.ts";
 import { look } from "../fixtures/looks.ts";
-import { becomeFirst, newAccount } from "../fixtures/people.ts";
 import { beginSession, expectTurnsEnded, hasEnded, panel, readLog, send, shellOutput } from "../fixtures/session.ts";
-import { mark, rows, takeSnapshot } from "../fixtures/snapshots.ts";
+import { mark, rows, takeSnapshot } from "../fixtures/snapshot-page.ts";
 import { expect, test } from "../fixtures/test.ts";
 
 // A server of its own: it is ended here, and its sandboxes sleep.

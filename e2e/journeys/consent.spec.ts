@@ -1,6 +1,6 @@
+import { fillPerson, newAccount } from "../fixtures/accounts.ts";
 import { type Dormouse, startDormouse } from "../fixtures/dormouse.ts";
 import { expectAccessible, takeScreens } from "../fixtures/looks.ts";
-import { fillPerson, newAccount } from "../fixtures/people.ts";
 import { expect, test } from "../fixtures/test.ts";
 
 let dormouse: Dormouse;

@@ -1,5 +1,5 @@
+import { becomeFirst, newAccount } from "../fixtures/accounts.ts";
 import { type Dormouse, startDormouse } from "../fixtures/dormouse.ts";
-import { becomeFirst, newAccount } from "../fixtures/people.ts";
 import {
   answers,
   beginSession,

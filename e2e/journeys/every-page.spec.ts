@@ -1,6 +1,6 @@
+import { createInvite } from "../fixtures/accounts.ts";
 import { expectAccessible, look, takeScreens } from "../fixtures/looks.ts";
 import { startModelServer } from "../fixtures/model-server.ts";
-import { createInvite } from "../fixtures/people.ts";
 import {
   beginSession,
   expectTurnsEnded,

@@ -1,5 +1,5 @@
+import { admin, adminState, fillPerson, newAccount, tenantName } from "../fixtures/accounts.ts";
 import { expectAccessible, takeScreens } from "../fixtures/looks.ts";
-import { admin, adminState, fillPerson, newAccount, tenantName } from "../fixtures/people.ts";
 import { expect, test } from "../fixtures/test.ts";
 
 const submit = "Create the admin account";

@@ -1,4 +1,4 @@
-import { acceptInvite, createInvite, fillPerson, newAccount, signIn, tenantName } from "../fixtures/people.ts";
+import { acceptInvite, createInvite, fillPerson, newAccount, signIn, tenantName } from "../fixtures/accounts.ts";
 import { expect, test } from "../fixtures/test.ts";
 
 test("an invite makes one account; its second use is refused", async ({ adminPage, openBrowser, baseURL }) => {

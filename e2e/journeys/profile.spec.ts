@@ -1,4 +1,4 @@
-import { signIn } from "../fixtures/people.ts";
+import { signIn } from "../fixtures/accounts.ts";
 import { expect, test } from "../fixtures/test.ts";
 
 test("a new name is saved and shown in the frame", async ({ member: { page } }) => {

@@ -1,5 +1,5 @@
+import { admin } from "../fixtures/accounts.ts";
 import { expectAccessible, takeScreens } from "../fixtures/looks.ts";
-import { admin } from "../fixtures/people.ts";
 import { seedSandboxes } from "../fixtures/seed-sandboxes.ts";
 import { expect, test } from "../fixtures/test.ts";
 

@@ -1,4 +1,4 @@
-import { newAccount, signIn, signOut } from "../fixtures/people.ts";
+import { newAccount, signIn, signOut } from "../fixtures/accounts.ts";
 import { expect, test } from "../fixtures/test.ts";
 
 test("a wrong password is refused in plain words, the right one leads to where the person wanted to go", async ({

@@ -1,7 +1,7 @@
-import { failNextSnapshot, forgetSnapshots } from "../fixtures/archive-rows.ts";
+import { failNextSnapshot, forgetSnapshots } from "../fixtures/broken-snapshots.ts";
 import { look } from "../fixtures/looks.ts";
 import { beginSession, expectTurnsEnded, panel, send } from "../fixtures/session.ts";
-import { mark, rows, takeSnapshot } from "../fixtures/snapshots.ts";
+import { mark, rows, takeSnapshot } from "../fixtures/snapshot-page.ts";
 import { expect, test } from "../fixtures/test.ts";
 
 const pageFile = "outputs/index.html";

@@ -1,9 +1,9 @@
 import type { Database } from "../../db/client.ts";
 import type { AttemptLimits } from "../auth/attempt-limits.ts";
+import { createPeople } from "./create-people.ts";
 import { createFirstRun } from "./first-run.ts";
 import type { Accounts, IsolationFound } from "./index.ts";
 import { createInvites } from "./invites.ts";
-import { createPeople } from "./people.ts";
 import { createProfile } from "./profile.ts";
 
 export interface AccountsOptions {

@@ -3,7 +3,7 @@ import { sidecarProblem, supersededCode } from "../protocol/sidecar.ts";
 import { superseded } from "../sandboxes/index.ts";
 import { requestIdOf, shorten } from "./agent-failure.ts";
 import { isFields } from "./tool-content.ts";
-import type { AgentFailure } from "./turn-state.ts";
+import type { AgentFailure } from "./translator-state.ts";
 
 /** An answer of opencode that is not what was asked for. */
 export interface AgentError extends AppError {

@@ -1,7 +1,7 @@
 import { isFields } from "./tool-content.ts";
-import type { AgentFailure } from "./turn-state.ts";
+import type { AgentFailure } from "./translator-state.ts";
 
-const mostOfABody = 200;
+const maxOfABody = 200;
 
 /** opencode's error of a session or message: `{ name, data }`. */
 export function failureOfAgent(error: unknown): AgentFailure & { terminal: boolean } {
@@ -36,7 +36,7 @@ export function requestIdOf(headers: unknown, body: unknown): string | undefined
 
 /** The first line, at most 200 characters: stack traces are not for people. */
 export function shorten(text: string): string {
-  return text.trim().split("\n", 1)[0]?.slice(0, mostOfABody) ?? "";
+  return text.trim().split("\n", 1)[0]?.slice(0, maxOfABody) ?? "";
 }
 
 function codeOf(name: unknown, data: Record<string, unknown>): string {

@@ -16,7 +16,7 @@ import {
   type TurnSignal,
 } from "./index.ts";
 import { startTestAgent, type TestAgent } from "./test-agent.ts";
-import { applyChanges, createTestLog, type TestLog } from "./test-log.ts";
+import { applyChanges, createTestLog, type TestLog } from "./test-capture.ts";
 
 const signal = AbortSignal.timeout(600_000);
 const patient = { timeout: 20_000, interval: 20 };

@@ -1,12 +1,12 @@
 import { applyCompaction, applyPart } from "./apply-part.ts";
 import { isFields } from "./tool-content.ts";
-import type { AgentPart, Output, TurnState } from "./turn-state.ts";
+import type { AgentPart, Output, TranslatorState } from "./translator-state.ts";
 
-const mostHeldParts = 200;
+const maxHeldParts = 200;
 
 /** `message.updated`: whose message it is, and whether it is of this turn. `stored`: it stands after the turn's prompt. */
 export function applyMessage(
-  state: TurnState,
+  state: TranslatorState,
   { info, stored = false }: { info: Record<string, unknown>; stored?: boolean },
   out: Output,
 ): void {
@@ -34,7 +34,7 @@ export function applyMessage(
 }
 
 /** `message.part.updated`: parts of the agent give entries; the prompt is logged by the turn itself. */
-export function applyMessagePart(state: TurnState, part: AgentPart, out: Output): void {
+export function applyMessagePart(state: TranslatorState, part: AgentPart, out: Output): void {
   if (state.parts.has(part.id)) {
     if (part.type === "compaction") applyCompaction(state, part, out);
     else applyPart(state, part, out);
@@ -67,7 +67,7 @@ export function readPart(value: unknown): AgentPart | null {
  * sandbox may differ.
  */
 function isNewlyOurs(
-  state: TurnState,
+  state: TranslatorState,
   { id, role, info }: { id: string; role: "user" | "assistant"; info: Record<string, unknown> },
 ): boolean {
   if (role === "user") return isOurs(state, id) || (hasBegun(state) && info.summary === undefined);
@@ -75,12 +75,12 @@ function isNewlyOurs(
   return parent?.ours ?? isOurs(state, info.parentID);
 }
 
-function hasBegun(state: TurnState): boolean {
+function hasBegun(state: TranslatorState): boolean {
   return state.messages.has(state.userMessageId);
 }
 
 /** Where only an id is known: they ascend with time. */
-function isOurs(state: TurnState, messageId: unknown): boolean {
+function isOurs(state: TranslatorState, messageId: unknown): boolean {
   return typeof messageId === "string" && messageId >= state.userMessageId;
 }
 
@@ -89,8 +89,8 @@ function isAgents(part: AgentPart): boolean {
   return part.type !== "text" || (part.text === "" && isFields(part.time));
 }
 
-function hold(state: TurnState, part: AgentPart): void {
+function hold(state: TranslatorState, part: AgentPart): void {
   const held = state.held.get(part.messageID) ?? [];
   const others = held.filter(({ id }) => id !== part.id);
-  if (others.length < mostHeldParts) state.held.set(part.messageID, [...others, part]);
+  if (others.length < maxHeldParts) state.held.set(part.messageID, [...others, part]);
 }

@@ -3,7 +3,7 @@ import type { EntryBody, EntryKind, ToolCallBody } from "../protocol/log-entry.t
 import { isLater } from "./agent-ids.ts";
 import { isFinalTool, toolCallBody } from "./tool-call.ts";
 import { isFields } from "./tool-content.ts";
-import { type AgentPart, childOf, type KnownPart, type Output, type TurnState } from "./turn-state.ts";
+import { type AgentPart, childOf, type KnownPart, type Output, type TranslatorState } from "./translator-state.ts";
 import { readUsage } from "./usage.ts";
 
 /** Parts that say nothing which the log shows: files changed are seen as diffs, snapshots are opencode's own. */
@@ -13,14 +13,14 @@ const silent = new Set(["step-start", "patch", "snapshot", "file", "agent", "sub
  * One assistant part as it is now. Parts are cumulative, so the same one twice changes nothing, and a
  * later one fills whatever was missed in between.
  */
-export function applyPart(state: TurnState, part: AgentPart, out: Output): void {
+export function applyPart(state: TranslatorState, part: AgentPart, out: Output): void {
   if (part.type === "text" || part.type === "reasoning") applyText(state, part, out);
   else if (part.type === "tool") applyTool(state, part, out);
   else if (part.type === "step-finish") applyStep(state, part, out);
   else if (!silent.has(part.type)) count(state, `part:${part.type}`);
 }
 
-export function applyDelta(state: TurnState, properties: Record<string, unknown>, out: Output): void {
+export function applyDelta(state: TranslatorState, properties: Record<string, unknown>, out: Output): void {
   const { partID: key, field, delta } = properties;
   if (typeof key !== "string" || typeof delta !== "string" || field !== "text") {
     count(state, "message.part.delta");
@@ -35,7 +35,7 @@ export function applyDelta(state: TurnState, properties: Record<string, unknown>
 }
 
 /** A compaction stands in the log as a boundary of the agent's memory; its summary follows as a thought. */
-export function applyCompaction(state: TurnState, part: AgentPart, out: Output): void {
+export function applyCompaction(state: TranslatorState, part: AgentPart, out: Output): void {
   const known = state.parts.get(part.id);
   if (known) {
     // Said once the summary is written: which messages stay beside it. A replay has to know.
@@ -55,7 +55,7 @@ export function applyCompaction(state: TurnState, part: AgentPart, out: Output):
  * of it was finished. `eventId` tells it from what the next try has said since, where that is known already.
  */
 export function discardTry(
-  state: TurnState,
+  state: TranslatorState,
   input: { session: string; attempt: number; reason: string; eventId: unknown },
   out: Output,
 ): void {
@@ -72,7 +72,7 @@ export function discardTry(
 }
 
 export function discard(
-  state: TurnState,
+  state: TranslatorState,
   input: { keys: string[]; attempt: number; reason: string },
   out: Output,
 ): void {
@@ -85,7 +85,7 @@ export function discard(
 }
 
 /** One plan for each turn: the root's list of what is to be done. */
-export function applyPlan(state: TurnState, todos: unknown, out: Output): void {
+export function applyPlan(state: TranslatorState, todos: unknown, out: Output): void {
   if (!Array.isArray(todos)) return;
   const body: EntryBody<"plan"> = { entries: todos.filter(isFields).map(planEntry) };
   const key = `plan:${state.root}`;
@@ -107,24 +107,24 @@ export function applyPlan(state: TurnState, todos: unknown, out: Output): void {
   }
 }
 
-export function replaceBody(state: TurnState, input: { key: string; body: EntryBody }, out: Output): void {
+export function replaceBody(state: TranslatorState, input: { key: string; body: EntryBody }, out: Output): void {
   const part = state.parts.get(input.key);
   if (part) part.body = input.body;
   out.changes.push({ type: "replace", ...input });
 }
 
-export function closePart(state: TurnState, input: { key: string; verbatim: unknown }, out: Output): void {
+export function closePart(state: TranslatorState, input: { key: string; verbatim: unknown }, out: Output): void {
   const part = state.parts.get(input.key);
   if (!part?.open) return;
   part.open = false;
   out.changes.push({ type: "close", ...input });
 }
 
-export function count(state: TurnState, type: string): void {
+export function count(state: TranslatorState, type: string): void {
   state.unknown.set(type, (state.unknown.get(type) ?? 0) + 1);
 }
 
-function applyText(state: TurnState, part: AgentPart, out: Output): void {
+function applyText(state: TranslatorState, part: AgentPart, out: Output): void {
   const text = typeof part.text === "string" ? part.text : "";
   const ended = isFields(part.time) && typeof part.time.end === "number";
   const known = state.parts.get(part.id);
@@ -152,7 +152,7 @@ function fillText(input: { key: string; known: KnownPart; text: string; ended: b
   known.text = text;
 }
 
-function applyTool(state: TurnState, part: AgentPart, out: Output): void {
+function applyTool(state: TranslatorState, part: AgentPart, out: Output): void {
   const body = toolCallBody(part);
   const known = state.parts.get(part.id);
   if (known && !known.open) return;
@@ -165,7 +165,7 @@ function applyTool(state: TurnState, part: AgentPart, out: Output): void {
   if (isFinalTool(body)) closePart(state, { key: part.id, verbatim: part }, out);
 }
 
-function applyStep(state: TurnState, part: AgentPart, out: Output): void {
+function applyStep(state: TranslatorState, part: AgentPart, out: Output): void {
   const known = state.steps.get(part.id);
   const message = state.messages.get(part.messageID);
   // After a takeover or a loss the step may come before the message that names its model.
@@ -175,7 +175,11 @@ function applyStep(state: TurnState, part: AgentPart, out: Output): void {
   out.signals.push({ type: "step-usage", key: part.id, usage });
 }
 
-function openPart(state: TurnState, input: { part: AgentPart; kind: EntryKind; body: EntryBody }, out: Output): void {
+function openPart(
+  state: TranslatorState,
+  input: { part: AgentPart; kind: EntryKind; body: EntryBody },
+  out: Output,
+): void {
   const { part, kind, body } = input;
   const under = state.children.get(part.sessionID) ?? null;
   const keepsBody = kind === "tool_call";
@@ -192,7 +196,7 @@ function openPart(state: TurnState, input: { part: AgentPart; kind: EntryKind; b
   out.changes.push({ type: "open", key: part.id, kind, body, under });
 }
 
-function kindOfText(state: TurnState, part: AgentPart): EntryKind {
+function kindOfText(state: TranslatorState, part: AgentPart): EntryKind {
   const isSummary = state.messages.get(part.messageID)?.summary ?? state.compacting;
   return part.type === "reasoning" || isSummary ? "agent_thought" : "agent_message";
 }

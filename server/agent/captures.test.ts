@@ -12,9 +12,9 @@ import {
   readCapture,
   stateForCapture,
   type TestLog,
-} from "./test-log.ts";
+} from "./test-capture.ts";
 import { createTranslator, translate } from "./translate.ts";
-import { restoreState, type TurnState } from "./turn-state.ts";
+import { restoreState, type TranslatorState } from "./translator-state.ts";
 
 const names = globSync("*.jsonl", { cwd: new URL("captures", import.meta.url).pathname })
   .map((name) => basename(name, ".jsonl"))
@@ -55,7 +55,7 @@ describe.each(names)("capture %s", (name) => {
       applyChanges(log, translation.changes);
       state = translation.state;
     }
-    applyChanges(log, settle({ state: state as TurnState, ...stored(events, whole.state), end: true }).changes);
+    applyChanges(log, settle({ state: state as TranslatorState, ...stored(events, whole.state), end: true }).changes);
     expect(log).toEqual(whole.log);
   });
 
@@ -109,7 +109,7 @@ describe.each(names)("capture %s", (name) => {
   });
 });
 
-function feed(input: { events: readonly NumberedEvent[]; state: TurnState; log: TestLog }): TurnSignal[] {
+function feed(input: { events: readonly NumberedEvent[]; state: TranslatorState; log: TestLog }): TurnSignal[] {
   const translator = createTranslator(input.state);
   return input.events.flatMap((event) => {
     const { changes, signals } = translator.apply(event);
@@ -118,7 +118,7 @@ function feed(input: { events: readonly NumberedEvent[]; state: TurnState; log: 
   });
 }
 
-function run(events: readonly NumberedEvent[], state: TurnState) {
+function run(events: readonly NumberedEvent[], state: TranslatorState) {
   const log = createTestLog();
   const signals = feed({ events, state, log });
   const settled = settle({ state, ...stored(events, state), end: true });
@@ -126,7 +126,7 @@ function run(events: readonly NumberedEvent[], state: TurnState) {
   return { log, signals, settled, state };
 }
 
-function stored(events: readonly NumberedEvent[], state: TurnState) {
+function stored(events: readonly NumberedEvent[], state: TranslatorState) {
   const messages = messagesAfter(events);
   return {
     messages: messages.filter(({ info }) => info.sessionID === state.root),

@@ -38,13 +38,13 @@ interface Answer {
 /** A turn has one message for each of its steps: most are in the first page. */
 const newestMessages = 30;
 const olderMessages = 300;
-const mostPages = 1_000;
-const mostAnswerBytes = 128 * 1024 * 1024;
+const maxPages = 1_000;
+const maxAnswerBytes = 128 * 1024 * 1024;
 const promptPauses = [250, 500, 1_000, 2_000, 4_000];
 /** A summary is as long as the model needs; whoever asks for it gives a limit of their own. */
 const summaryMilliseconds = 60 * 60_000;
-const mostEventsAtOnce = 200;
-const mostCharactersAtOnce = 1024 * 1024;
+const maxEventsAtOnce = 200;
+const maxCharactersAtOnce = 1024 * 1024;
 const importMilliseconds = 60_000;
 
 /** opencode behind the sidecar's `/agent` proxy. */
@@ -232,7 +232,7 @@ export function createAgentClient({ sidecar, timeouts, onDeleteFailed }: AgentCl
       const path = `/session/${known(agentSessionId)}/message`;
       const newestFirst: AgentMessage[][] = [];
       const query = new URLSearchParams({ limit: String(isFirst ? newestMessages : olderMessages) });
-      while (newestFirst.length < mostPages) {
+      while (newestFirst.length < maxPages) {
         const { page, next } = await listPage(`${path}?${query}`, signal);
         newestFirst.push(page);
         if (next === null || page.length === 0 || (isFirst && page.some(isFirst))) return newestFirst.reverse().flat();
@@ -320,7 +320,7 @@ function inPieces(events: readonly ReplayEvent[]): ReplayEvent[][] {
     const last = pieces.at(-1);
     const length = JSON.stringify(event).length;
     size += length;
-    if (last && last.length < mostEventsAtOnce && size <= mostCharactersAtOnce) last.push(event);
+    if (last && last.length < maxEventsAtOnce && size <= maxCharactersAtOnce) last.push(event);
     else {
       pieces.push([event]);
       size = length;
@@ -346,7 +346,7 @@ async function readText(body: AsyncIterable<Uint8Array | string>, signal: AbortS
     signal.throwIfAborted();
     const bytes = Buffer.from(chunk as Uint8Array);
     size += bytes.length;
-    if (size > mostAnswerBytes) throw new AppError("too-large", "The agent's answer is too large.");
+    if (size > maxAnswerBytes) throw new AppError("too-large", "The agent's answer is too large.");
     chunks.push(bytes);
   }
   return Buffer.concat(chunks).toString("utf8");

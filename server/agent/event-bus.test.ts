@@ -6,7 +6,7 @@ import { createEventBus, type EventBus } from "./event-bus.ts";
 const timings = {
   connectMilliseconds: 500,
   firstPauseMilliseconds: 1,
-  mostPauseMilliseconds: 4,
+  maxPauseMilliseconds: 4,
   awayMilliseconds: 2_000,
 };
 const open: EventBus[] = [];
@@ -63,7 +63,7 @@ describe("the event bus", () => {
 
   test("loses nothing for a subscriber that is slower than its queue, and holds the others up for nothing", async () => {
     const source = createSource();
-    const bus = createBus(source, { mostQueued: 5 });
+    const bus = createBus(source, { maxQueued: 5 });
     const slow = bus.subscribe({ root: "ses_root", after: 0 })[Symbol.asyncIterator]();
     const quick = read(bus.subscribe({ root: "ses_root", after: 0 }), 300);
     for (let count = 1; count <= 300; count++) source.add("ses_root", "message.part.delta");

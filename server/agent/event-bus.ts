@@ -22,7 +22,7 @@ export interface EventBus {
   close(): Promise<void>;
 }
 
-const mostQueued = 1_000;
+const maxQueued = 1_000;
 
 export function createEventBus(input: {
   sidecar: SidecarClient;
@@ -31,7 +31,7 @@ export function createEventBus(input: {
   onConnected?: () => void;
   /** The agent was started anew, or may have been. */
   onStarted?: () => void;
-  mostQueued?: number;
+  maxQueued?: number;
 }): EventBus {
   const { sidecar, onConnected, onStarted } = input;
   const timings = { ...busTimings, ...input.timings };
@@ -89,7 +89,7 @@ export function createEventBus(input: {
         tree,
         after,
         passed: () => passed,
-        mostQueued: input.mostQueued ?? mostQueued,
+        maxQueued: input.maxQueued ?? maxQueued,
         onClose: () => subscribers.delete(subscriber),
       });
       subscribers.add(subscriber);

@@ -9,7 +9,7 @@ export const busTimings = {
   connectMilliseconds: agentTimeouts.connect,
   /** Doubled after each failure. */
   firstPauseMilliseconds: 1_000,
-  mostPauseMilliseconds: 8_000,
+  maxPauseMilliseconds: 8_000,
   /** Without a connection for as long as this, the reading is given up. */
   awayMilliseconds: 60_000,
 };
@@ -51,7 +51,7 @@ export async function readEvents(input: {
     if (awaySince === Number.POSITIVE_INFINITY) awaySince = performance.now();
     if (away() <= 0) throw streamError("The agent's events could not be read any more.", failure);
     await sleep(Math.min(pause, away()), undefined, { signal }).catch(() => signal.throwIfAborted());
-    pause = Math.min(pause * 2, timings.mostPauseMilliseconds);
+    pause = Math.min(pause * 2, timings.maxPauseMilliseconds);
   }
 }
 

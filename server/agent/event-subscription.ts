@@ -28,10 +28,10 @@ export function createSubscription(input: {
   after: number;
   /** The last number that the bus has passed. */
   passed(): number;
-  mostQueued: number;
+  maxQueued: number;
   onClose(): void;
 }): SubscriptionEnd {
-  const { tree, mostQueued } = input;
+  const { tree, maxQueued } = input;
   const closing = new AbortController();
   const queue: NumberedEvent[] = [];
   let position = input.after;
@@ -51,7 +51,7 @@ export function createSubscription(input: {
 
   function offer(event: NumberedEvent): void {
     if (mode === "behind" || ended) return;
-    if (queue.length < mostQueued) push(event);
+    if (queue.length < maxQueued) push(event);
     else catchUp();
   }
 
@@ -69,7 +69,7 @@ export function createSubscription(input: {
           mode = "live";
           return "enough";
         }
-        while (queue.length >= mostQueued) await room();
+        while (queue.length >= maxQueued) await room();
         return undefined;
       },
     }).catch((error) => end(closing.signal.aborted ? null : error));

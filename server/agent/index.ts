@@ -149,7 +149,7 @@ export { createEventBus, type EventBus } from "./event-bus.ts";
 export type { EventSubscription } from "./event-subscription.ts";
 export { planReplay, type Replay, type ReplayPlace } from "./replay/plan-replay.ts";
 export type { SavedEntry } from "./replay/saved-conversation.ts";
-export { mostReplayBytes, selectConversation } from "./replay/select-conversation.ts";
+export { maxReplayBytes, selectConversation } from "./replay/select-conversation.ts";
 export { tasksOf } from "./session-tree.ts";
 export { recallMessages, type Settlement, settle } from "./settle.ts";
 export { createTranslator, type Translator } from "./translate.ts";
@@ -157,5 +157,5 @@ export {
   initialState,
   type LoggedEntry,
   restoreState,
-  type TurnState,
-} from "./turn-state.ts";
+  type TranslatorState,
+} from "./translator-state.ts";

@@ -5,7 +5,7 @@ import { applyMessage, applyMessagePart, readPart } from "./apply-message.ts";
 import { closePart, discard, replaceBody } from "./apply-part.ts";
 import type { AgentMessage, LogChange, StepUsage } from "./index.ts";
 import { isFields } from "./tool-content.ts";
-import type { AgentFailure, AgentPart, Output, TurnState } from "./turn-state.ts";
+import type { AgentFailure, AgentPart, Output, TranslatorState } from "./translator-state.ts";
 
 export type SettledOutcome =
   | { type: "finished"; finish: string | null }
@@ -18,7 +18,7 @@ export type SettledOutcome =
 
 export interface Settlement {
   /** To go on with, where the turn still runs. */
-  state: TurnState;
+  state: TranslatorState;
   changes: LogChange[];
   outcome: SettledOutcome;
   /** Each step of the turn once, whether its event was seen or not. */
@@ -30,7 +30,7 @@ export interface Settlement {
  * lost. With an outcome other than `unfinished`, or with `end`, every entry is final afterwards.
  */
 export function settle(input: {
-  state: TurnState;
+  state: TranslatorState;
   /** The root's messages; those from the turn's prompt on count. */
   messages: readonly AgentMessage[];
   /** Messages of subagents (`state.children`), where they are at hand. */
@@ -53,12 +53,12 @@ export function settle(input: {
   return { state, changes: out.changes, outcome, steps: [...state.steps].map(([key, usage]) => ({ key, usage })) };
 }
 
-function sincePrompt(state: TurnState, messages: readonly AgentMessage[]): readonly AgentMessage[] {
+function sincePrompt(state: TranslatorState, messages: readonly AgentMessage[]): readonly AgentMessage[] {
   const start = messages.findIndex(hasId(state.userMessageId));
   return start < 0 ? [] : messages.slice(start);
 }
 
-function applyStored(state: TurnState, message: AgentMessage, out: Output): void {
+function applyStored(state: TranslatorState, message: AgentMessage, out: Output): void {
   applyMessage(state, { info: message.info, stored: true }, out);
   const complete = isComplete(message);
   const lastStart = message.parts.findLastIndex(({ type }) => type === "step-start");
@@ -81,7 +81,7 @@ function isSaid(part: AgentPart): boolean {
 
 /** A taken over turn learns which message its parts are of, and who wrote it with which model. */
 export function recallMessages(
-  state: TurnState,
+  state: TranslatorState,
   { messages, children }: { messages: readonly AgentMessage[]; children: readonly AgentMessage[] },
 ): void {
   for (const { info, parts } of [...sincePrompt(state, messages), ...children]) {
@@ -99,14 +99,14 @@ function isGrowing(part: AgentPart): boolean {
   return part.text === "" && !(isFields(part.time) && typeof part.time.end === "number");
 }
 
-function forget(state: TurnState, part: AgentPart, out: Output): void {
+function forget(state: TranslatorState, part: AgentPart, out: Output): void {
   const known = state.parts.get(part.id);
   if (!known || known.discarded) return;
   discard(state, { keys: [part.id], attempt: state.attempt, reason: "The model's answer was cut off." }, out);
 }
 
 function outcomeOf(
-  state: TurnState,
+  state: TranslatorState,
   { messages, end }: { messages: readonly AgentMessage[]; end: boolean },
 ): SettledOutcome {
   const last = messages.findLast(({ info }) => info.role === "assistant");
@@ -129,7 +129,7 @@ function isComplete({ info }: AgentMessage): boolean {
   return isFields(info.time) && typeof info.time.completed === "number";
 }
 
-function closeAll(state: TurnState, out: Output): void {
+function closeAll(state: TranslatorState, out: Output): void {
   for (const [key, part] of state.parts) {
     if (!part.open) continue;
     if (part.kind === "tool_call") {

@@ -2,7 +2,7 @@ import type { ToolCallStatus } from "@agentclientprotocol/sdk";
 import type { ToolCallBody } from "../protocol/log-entry.ts";
 import { contentOfTool, isFields, locationsOfTool } from "./tool-content.ts";
 import { kindOfTool, titleOfTool } from "./tool-titles.ts";
-import type { AgentPart } from "./turn-state.ts";
+import type { AgentPart } from "./translator-state.ts";
 
 type Fields = Record<string, unknown>;
 

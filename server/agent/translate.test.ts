@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import type { NumberedEvent } from "../protocol/sidecar.ts";
 import { recallMessages, settle } from "./settle.ts";
-import { applyChanges, createTestLog } from "./test-log.ts";
+import { applyChanges, createTestLog } from "./test-capture.ts";
 import { createTranslator } from "./translate.ts";
-import { initialState, restoreState } from "./turn-state.ts";
+import { initialState, restoreState } from "./translator-state.ts";
 
 const root = "ses_root00000000";
 const prompt = "msg_100000000000AAAAAAAAAAAAAA";

@@ -4,16 +4,16 @@ import { applyMessage, applyMessagePart, readPart } from "./apply-message.ts";
 import { applyDelta, applyPlan, count, discardTry } from "./apply-part.ts";
 import type { LogChange, Translate, TurnSignal } from "./index.ts";
 import { isFields } from "./tool-content.ts";
-import type { AgentEvent, Output, TurnState } from "./turn-state.ts";
+import type { AgentEvent, Output, TranslatorState } from "./translator-state.ts";
 
 export interface Translator {
   /** Lives on with each event; `structuredClone` it to keep one moment. */
-  readonly state: TurnState;
+  readonly state: TranslatorState;
   apply(event: NumberedEvent): { changes: LogChange[]; signals: TurnSignal[] };
 }
 
 /** Translates in place: a burst brings thousands of deltas a second. */
-export function createTranslator(state: TurnState): Translator {
+export function createTranslator(state: TranslatorState): Translator {
   return {
     state,
     apply(event) {
@@ -25,11 +25,11 @@ export function createTranslator(state: TurnState): Translator {
 }
 
 export const translate: Translate = (given, event) => {
-  const state = structuredClone(given) as TurnState;
+  const state = structuredClone(given) as TranslatorState;
   return { state, ...createTranslator(state).apply(event) };
 };
 
-const mostWaitingEvents = 1000;
+const maxWaitingEvents = 1000;
 
 /** Known, and of no meaning for the log. */
 const silent = new Set([
@@ -52,7 +52,7 @@ const silent = new Set([
   "sync",
 ]);
 
-function applyNumbered(state: TurnState, event: NumberedEvent, out: Output): void {
+function applyNumbered(state: TranslatorState, event: NumberedEvent, out: Output): void {
   if (event.type === "hello") return;
   const number = event.type === "gap" ? event.to : event.number;
   if (number <= state.lastNumber) return;
@@ -64,11 +64,11 @@ function applyNumbered(state: TurnState, event: NumberedEvent, out: Output): voi
 }
 
 /** Where events were lost, the deltas that follow have no known offset in parts that were open. */
-function loseDeltas(state: TurnState): void {
+function loseDeltas(state: TranslatorState): void {
   for (const part of state.parts.values()) part.uncertain = part.open;
 }
 
-function applyAgent(state: TurnState, event: AgentEvent, out: Output): void {
+function applyAgent(state: TranslatorState, event: AgentEvent, out: Output): void {
   const { type, properties } = event.payload;
   if (silent.has(type)) return;
   const info = isFields(properties.info) ? properties.info : {};
@@ -85,12 +85,12 @@ function applyAgent(state: TurnState, event: AgentEvent, out: Output): void {
 
 /** A child is created before its tool call names it: until then its events wait. */
 function wait(
-  state: TurnState,
+  state: TranslatorState,
   { event, session, info }: { event: AgentEvent; session: string; info: Record<string, unknown> },
 ): void {
   const waiting = state.unplaced.get(session);
   if (waiting) {
-    if (waiting.length < mostWaitingEvents) waiting.push(event);
+    if (waiting.length < maxWaitingEvents) waiting.push(event);
     return;
   }
   const parent = event.payload.type === "session.created" ? info.parentID : null;
@@ -100,7 +100,7 @@ function wait(
   }
 }
 
-function placeWaiting(state: TurnState, out: Output): void {
+function placeWaiting(state: TranslatorState, out: Output): void {
   for (const [session, events] of state.unplaced) {
     if (!state.children.has(session)) continue;
     state.unplaced.delete(session);
@@ -109,7 +109,7 @@ function placeWaiting(state: TurnState, out: Output): void {
 }
 
 interface Application {
-  state: TurnState;
+  state: TranslatorState;
   session: string;
   properties: Record<string, unknown>;
   info: Record<string, unknown>;
@@ -187,7 +187,7 @@ function applyStatus({ state, session, properties, eventId, out }: Application):
  * Of the root only, and only after its busy. After an abort opencode is idle before the last parts
  * come, and says it again afterwards: both are reported, repeats without anything new are not.
  */
-function applyIdle(state: TurnState, out: Output): void {
+function applyIdle(state: TranslatorState, out: Output): void {
   if (!state.begun || state.quiet) return;
   state.quiet = true;
   out.signals.push({ type: "idle" });

@@ -1,6 +1,6 @@
 import type { StepUsage } from "./index.ts";
 import { isFields } from "./tool-content.ts";
-import type { AgentPart, KnownMessage } from "./turn-state.ts";
+import type { AgentPart, KnownMessage } from "./translator-state.ts";
 
 /** Cost and tokens of one step, from its step-finish part and the message it belongs to. */
 export function readUsage(part: AgentPart, message: KnownMessage | undefined): StepUsage {

@@ -1,5 +1,5 @@
 import type { Database } from "../../db/client.ts";
-import { countAttempt, forgetAttempts } from "../../db/queries/admission.ts";
+import { countAttempt, forgetAttempts } from "../../db/queries/sign-in-rows.ts";
 import { AppError } from "../errors.ts";
 
 const windowSeconds = 15 * 60;

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { eq } from "drizzle-orm";
 import type { Database } from "../../db/client.ts";
-import { findSignInCandidate, findViewerRow } from "../../db/queries/admission.ts";
+import { findSignInCandidate, findViewerRow } from "../../db/queries/sign-in-rows.ts";
 import { authSessions } from "../../db/schema/index.ts";
 import { AppError } from "../errors.ts";
 import { verifyNothing, verifyPassword } from "../lib/password-hash.ts";

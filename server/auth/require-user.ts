@@ -26,14 +26,14 @@ async function readAuthSessionId(): Promise<string | null> {
   const token = sealed ? await decode({ token: sealed, secret }).catch(() => null) : null;
   if (!sealed || typeof token?.sid !== "string" || token.sid === "") return null;
   opened.set(sealed, { authSessionId: token.sid, until: Number(token.exp ?? 0) * 1000 });
-  const oldest = opened.size > mostOpened ? opened.keys().next().value : undefined;
+  const oldest = opened.size > maxOpened ? opened.keys().next().value : undefined;
   if (oldest !== undefined) opened.delete(oldest);
   return token.sid;
 }
 
 /** What a cookie says never changes; what it is worth is looked up each time. Opening one costs more than the rest. */
 const opened = new Map<string, { authSessionId: string; until: number }>();
-const mostOpened = 1_000;
+const maxOpened = 1_000;
 
 /** For routes and actions. */
 export async function requireUser(): Promise<Viewer> {

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { describe, expect, it } from "vitest";
 import { clientAddressHeader } from "../auth/client-address.ts";
-import { createClientAddress } from "./client-address.ts";
+import { createClientAddress } from "./trusted-client-address.ts";
 
 const forged = { [clientAddressHeader]: "6.6.6.6", "x-real-ip": "6.6.6.6", forwarded: "for=6.6.6.6" };
 

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { Duplex } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "../lib/logger.ts";
-import { createClientAddress } from "./client-address.ts";
+import { createClientAddress } from "./trusted-client-address.ts";
 
 /** A page does not learn its own path from Next; it needs it to lead back after signing in. */
 const pathHeader = "x-dormouse-path";

@@ -18,7 +18,7 @@ export interface EgressOptions {
   /** The tenant's own list; asked after the rules, which it cannot widen. All that is public by default. */
   permits?: (caller: SandboxCaller, target: Target) => Promise<boolean> | boolean;
   logger: Pick<Logger, "debug" | "error">;
-  mostTunnels?: number;
+  maxTunnels?: number;
   idleMilliseconds?: number;
 }
 
@@ -27,7 +27,7 @@ const connectMilliseconds = 15_000;
 /** A tunnel counts from the moment it is asked for, so that a thousand at once do not slip through together. */
 export function createEgress(options: EgressOptions): Egress {
   const { rules, proxy, findCaller, permits = () => true, logger } = options;
-  const { mostTunnels = 200, idleMilliseconds = 10 * 60_000 } = options;
+  const { maxTunnels = 200, idleMilliseconds = 10 * 60_000 } = options;
   const counts = new Map<string, number>();
   const closing = new AbortController();
   const tunnels = new Set<Promise<void>>();
@@ -36,7 +36,7 @@ export function createEgress(options: EgressOptions): Egress {
     const caller = await findCaller(request.headers);
     if (!caller) return refuse(socket, 407, "This sandbox's access has ended.");
     const count = counts.get(caller.sandboxId) ?? 0;
-    if (count >= mostTunnels) return refuse(socket, 429, `A sandbox has at most ${mostTunnels} connections at once.`);
+    if (count >= maxTunnels) return refuse(socket, 429, `A sandbox has at most ${maxTunnels} connections at once.`);
     counts.set(caller.sandboxId, count + 1);
     try {
       await tunnel({ caller, request, socket, head });

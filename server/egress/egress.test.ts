@@ -153,7 +153,7 @@ describe("a tunnel", () => {
 
   it("is one of a bounded number, which is free again when it ended", async () => {
     const target = await listen(echo());
-    const { port } = await startEgress({ rules: allow(target), mostTunnels: 1 });
+    const { port } = await startEgress({ rules: allow(target), maxTunnels: 1 });
     const first = await tunnel(port, `127.0.0.1:${target}`);
     expect(await tunnel(port, `127.0.0.1:${target}`)).toMatchObject({ status: 429 });
     first.socket.end();

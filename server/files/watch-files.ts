@@ -15,7 +15,7 @@ export interface FileWatches {
 }
 
 const pauseMilliseconds = 2_000;
-const mostKnown = 10_000;
+const maxKnown = 10_000;
 
 export function createFileWatches(options: {
   hub: LogHub;
@@ -59,7 +59,7 @@ export function createFileWatches(options: {
   });
   return {
     learn(sessionId, sandboxId) {
-      if (sandboxes.size >= mostKnown) sandboxes.clear();
+      if (sandboxes.size >= maxKnown) sandboxes.clear();
       sandboxes.set(sessionId, sandboxId);
       begin(sessionId);
     },

@@ -1,6 +1,6 @@
 import { expect, it, vi } from "vitest";
 import { sidecarOrigin } from "../protocol/sidecar.ts";
-import { startTestAgent } from "./test-agent.ts";
+import { startTestAgent } from "./test-caller.ts";
 import { createTestGateway, startProvider } from "./test-gateway.ts";
 
 vi.setConfig({ testTimeout: 120_000 });

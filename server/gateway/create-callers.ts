@@ -5,7 +5,7 @@ import type { SandboxCaller } from "./index.ts";
 
 /** A revoked or expired token works for this much longer at most. */
 export const callerCacheMilliseconds = 5_000;
-const mostCached = 2_000;
+const maxCached = 2_000;
 
 export interface Callers {
   /** Null when no valid sandbox token was shown. */
@@ -60,6 +60,6 @@ function bearerToken(headers: IncomingHttpHeaders): string | null {
 }
 
 function forgetOldest(cached: Map<string, unknown>): void {
-  const oldest = cached.size > mostCached ? cached.keys().next().value : undefined;
+  const oldest = cached.size > maxCached ? cached.keys().next().value : undefined;
   if (oldest !== undefined) cached.delete(oldest);
 }

@@ -4,14 +4,14 @@ import type { Egress } from "../egress/index.ts";
 import type { Logger } from "../lib/logger.ts";
 import { createOutbound, type OutboundProxy } from "../lib/outbound.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
-import { buildAgentConfig, demoProviderId } from "./agent-config.ts";
 import { answerProblem, notOffered, problems } from "./answer-problem.ts";
+import { buildAgentConfig, demoProviderId } from "./build-agent-config.ts";
 import type { Callers } from "./create-callers.ts";
 import { createDemoModel, type DemoPace } from "./demo-model/create-demo-model.ts";
 import { findProvider, readTenantModels } from "./find-provider.ts";
+import { isAllowed, isGatewayPath, parseRoute } from "./gateway-route.ts";
 import type { Gateway } from "./index.ts";
 import { passThrough } from "./pass-through.ts";
-import { isAllowed, isGatewayPath, parseRoute } from "./routes.ts";
 
 export interface GatewayOptions {
   database: Database;

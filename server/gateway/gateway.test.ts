@@ -3,7 +3,7 @@ import { createServer, request as httpRequest, type IncomingMessage, type Server
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import type { ProviderInput } from "../models/index.ts";
 import { sidecarOrigin } from "../protocol/sidecar.ts";
-import { agentConfigHash } from "./agent-config.ts";
+import { agentConfigHash } from "./build-agent-config.ts";
 import { callerCacheMilliseconds } from "./create-callers.ts";
 import { close, createTestGateway, listen, startProvider, type TestGateway } from "./test-gateway.ts";
 

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 
-export { agentConfigHash } from "./agent-config.ts";
+export { agentConfigHash } from "./build-agent-config.ts";
 
 /** Who calls, known by the sandbox token. */
 export interface SandboxCaller {

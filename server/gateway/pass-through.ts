@@ -10,7 +10,7 @@ import { requestHeaders, responseHeaders } from "./headers.ts";
 import { hideSecret } from "./hide-secret.ts";
 import { errorCode, providerProblem } from "./provider-problem.ts";
 
-const mostRequestBytes = 50 * 1024 * 1024;
+const maxRequestBytes = 50 * 1024 * 1024;
 
 export interface Passage {
   provider: CallableProvider;
@@ -31,9 +31,9 @@ export async function passThrough(passage: Passage): Promise<void> {
   const { provider, request, response, logger } = passage;
   const gone = new AbortController();
   response.once("close", () => gone.abort());
-  let tooLarge = Number(request.headers["content-length"] ?? 0) > mostRequestBytes;
+  let tooLarge = Number(request.headers["content-length"] ?? 0) > maxRequestBytes;
   if (tooLarge) return answerProblem(response, provider.kind, problems.tooLarge);
-  const limit = limitBytes(mostRequestBytes, () => {
+  const limit = limitBytes(maxRequestBytes, () => {
     tooLarge = true;
     request.unpipe(limit).pause();
     gone.abort();

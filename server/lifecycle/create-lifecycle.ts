@@ -3,9 +3,8 @@ import type { Actor } from "../auth/index.ts";
 import { AppError } from "../errors.ts";
 import { createLoop } from "../lib/loop.ts";
 import { adoptAll, adoptBeforeWake, adoptLapsed, type TakeOver } from "./adopt-all.ts";
-import { refreshConfig } from "./agent-config.ts";
 import { assignSandbox } from "./assign-sandbox.ts";
-import { createChanges } from "./changes.ts";
+import { beginLook, ensureAgentReady } from "./ensure-agent-ready.ts";
 import type { Lifecycle, RunningSandbox, WakePhase } from "./index.ts";
 import { createLeases, renewWhile } from "./lease.ts";
 import {
@@ -14,8 +13,9 @@ import {
   type LifecycleContext,
   type LifecycleOptions,
 } from "./lifecycle-context.ts";
-import { beginLook, makeFit } from "./make-fit.ts";
-import { createSharedWakes, createVoice, orAborted } from "./shared-wakes.ts";
+import { refreshConfig } from "./refresh-agent-config.ts";
+import { createPhaseReporter, createSharedWakes, orAborted } from "./shared-wakes.ts";
+import { createTransitionLock } from "./transition-lock.ts";
 import { wakeSandbox } from "./wake-sandbox.ts";
 import { watchSandbox } from "./watch-sandbox.ts";
 
@@ -33,7 +33,7 @@ export function createLifecycle({ deadlines, ...options }: LifecycleOptions): Li
   const wakes = createSharedWakes();
   const stopping = new AbortController();
   const background = new Set<Promise<void>>();
-  const changes = createChanges();
+  const changes = createTransitionLock();
   let closing: Promise<void> | undefined;
 
   function inBackground(task: Promise<void>, what: string): void {
@@ -182,10 +182,10 @@ export function createLifecycle({ deadlines, ...options }: LifecycleOptions): Li
   return {
     async ensureRunning({ actor, sessionId, onPhase, signal }) {
       const sandboxId = await findOrAssign(actor, sessionId);
-      const voice = createVoice(onPhase);
+      const voice = createPhaseReporter(onPhase);
       const running = held.get(sandboxId) ?? (await findHeld(sandboxId, actor, signal));
       if (running) {
-        const fit = await makeFit(context, running, { sessionId, say: voice.say, signal });
+        const fit = await ensureAgentReady(context, running, { sessionId, say: voice.say, signal });
         await voice.heard();
         if (fit) {
           assigned.set(sessionId, { userId: actor.userId, sandboxId });

@@ -29,7 +29,7 @@ export interface Leases {
   /** False once superseded. */
   renew(lease: Lease): Promise<boolean>;
   /** The sandbox is being used. Throws `conflict` when the lease is superseded. */
-  touch(lease: Lease): Promise<void>;
+  markActive(lease: Lease): Promise<void>;
   /** Idempotent; changes nothing once superseded. */
   release(lease: Lease): Promise<void>;
   /** In a transaction as the sandbox's person; throws `conflict` when the lease is superseded. */
@@ -105,7 +105,7 @@ export function createLeases(options: { database: Database; instance: string; pl
       );
       return rows.length > 0;
     },
-    async touch(lease) {
+    async markActive(lease) {
       const { sandboxId, epoch, actor } = lease;
       const [row] = await database.call<{ touched: boolean }>(
         "select touch_sandbox($1::uuid, $2::uuid, $3::uuid, $4, $5::bigint) as touched",

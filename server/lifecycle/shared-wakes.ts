@@ -6,7 +6,7 @@ type Listener = (phase: WakePhase) => Promise<void>;
 interface Wake {
   result: Promise<HeldSandbox>;
   latest: WakePhase | null;
-  voices: Set<ReturnType<typeof createVoice>>;
+  voices: Set<ReturnType<typeof createPhaseReporter>>;
 }
 
 export interface SharedWakes {
@@ -43,7 +43,7 @@ export function createSharedWakes(): SharedWakes {
   return {
     async join({ sandboxId, begin: start, listener, signal }) {
       const wake = wakes.get(sandboxId) ?? begin(sandboxId, start);
-      const voice = createVoice(listener);
+      const voice = createPhaseReporter(listener);
       if (wake.latest) voice.say(wake.latest);
       wake.voices.add(voice);
       try {
@@ -61,7 +61,7 @@ export function createSharedWakes(): SharedWakes {
 }
 
 /** Tells one listener phase after phase, in order, without anybody waiting for it. */
-export function createVoice(listener: Listener) {
+export function createPhaseReporter(listener: Listener) {
   let last: Promise<void> = Promise.resolve();
   return {
     say(phase: WakePhase) {

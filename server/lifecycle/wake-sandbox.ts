@@ -3,12 +3,12 @@ import { AppError, isAppError } from "../errors.ts";
 import { createSerial } from "../lib/serial.ts";
 import type { SandboxAddress, SandboxIsolation } from "../sandboxes/sandbox-backend.ts";
 import type { SidecarClient } from "../sandboxes/sidecar-client.ts";
-import { loadConfig } from "./agent-config.ts";
 import type { WakePhase } from "./index.ts";
 import type { Lease, SandboxRecord } from "./lease.ts";
 import type { HeldSandbox, LifecycleContext } from "./lifecycle-context.ts";
 import { openSidecar, requireHealth, sealBootSecret, waitForAgent } from "./open-sidecar.ts";
 import { beginOperation, type Operation } from "./operation.ts";
+import { loadConfig } from "./refresh-agent-config.ts";
 import { requireSandboxToken } from "./sandbox-token.ts";
 
 type Say = (phase: WakePhase) => void;

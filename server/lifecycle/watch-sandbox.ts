@@ -29,8 +29,8 @@ export async function watchSandbox(context: LifecycleContext, held: HeldSandbox)
       () => true,
       () => false,
     );
-    const mostSilence = deadlines.healthEveryMilliseconds + deadlines.healthMilliseconds;
-    silence = healthy ? 0 : silence + Math.min(Date.now() - askedAt, mostSilence);
+    const maxSilence = deadlines.healthEveryMilliseconds + deadlines.healthMilliseconds;
+    silence = healthy ? 0 : silence + Math.min(Date.now() - askedAt, maxSilence);
     askedAt = Date.now();
     if (silence > deadlines.quarantineMilliseconds) {
       return "The sandbox did not answer any more and was ended.";

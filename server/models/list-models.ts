@@ -6,7 +6,7 @@ import type { ProviderKind } from "./index.ts";
 const answer = z.object({
   data: z.array(z.object({ id: z.string().min(1), display_name: z.string().optional(), name: z.string().optional() })),
 });
-const mostBytes = 4 * 1024 * 1024;
+const maxBytes = 4 * 1024 * 1024;
 
 export interface ProviderAddress {
   kind: ProviderKind;
@@ -77,7 +77,7 @@ async function readJson(response: Response): Promise<unknown> {
   let size = 0;
   for await (const chunk of response.body ?? []) {
     size += chunk.byteLength;
-    if (size > mostBytes) throw new AppError("upstream", "The provider's list of models is larger than 4 MB.");
+    if (size > maxBytes) throw new AppError("upstream", "The provider's list of models is larger than 4 MB.");
     chunks.push(chunk);
   }
   try {

@@ -134,4 +134,4 @@ export interface LogDelta {
   text: string;
 }
 
-export const mostTextPerEntry = 8 * 1024;
+export const maxTextPerEntry = 8 * 1024;

@@ -25,9 +25,9 @@ export interface SidecarClientOptions {
 }
 
 const headersDeadline = 30_000;
-const mostSilence = 300_000;
+const maxSilence = 300_000;
 // The sidecar sends a comment every 10 s.
-const mostEventSilence = 35_000;
+const maxEventSilence = 35_000;
 const agentDeadline = 60_000;
 
 export function createSidecarClient(options: SidecarClientOptions): SidecarClient {
@@ -82,7 +82,7 @@ export function createSidecarClient(options: SidecarClientOptions): SidecarClien
       const request = { method: "GET", path: "/health", timeoutMilliseconds: 5_000, signal } as const;
       return sidecarHealth.parse(await client.json(request));
     },
-    send: (request) => exchange({ ...request, silence: mostSilence }),
+    send: (request) => exchange({ ...request, silence: maxSilence }),
     async json<Result>({ json, ...request }: Omit<SidecarRequest, "body"> & { json?: unknown }): Promise<Result> {
       const content = json === undefined ? {} : { body: JSON.stringify(json), contentType: "application/json" };
       const answer = await client.send({ ...request, ...content });
@@ -124,7 +124,7 @@ export function createSidecarClient(options: SidecarClientOptions): SidecarClien
     },
     async *events(after, signal) {
       const path = `/agent-events?after=${after}`;
-      const answer = await exchange({ method: "GET", path, signal, silence: mostEventSilence });
+      const answer = await exchange({ method: "GET", path, signal, silence: maxEventSilence });
       if (answer.status !== 200) throw refusal(answer.status, (await collect(answer.body)).toString("utf8"));
       const arrived: NumberedEvent[] = [];
       const parser = createParser({ onEvent: ({ data }) => arrived.push(numberedEvent.parse(JSON.parse(data))) });

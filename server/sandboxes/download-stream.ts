@@ -24,7 +24,7 @@ export interface StreamOptions {
 }
 
 const headersDeadline = 300_000;
-const mostSilence = 120_000;
+const maxSilence = 120_000;
 
 export async function downloadStream(options: StreamOptions, input: SidecarDownload): Promise<DownloadedStream> {
   const { door, sandboxId, bootId, bootSecret, privateKey, leaseEpoch = 0 } = options;
@@ -44,7 +44,7 @@ export async function downloadStream(options: StreamOptions, input: SidecarDownl
       [signatureHeaders.leaseEpoch]: String(leaseEpoch),
     },
     headersTimeout: input.timeoutMilliseconds ?? headersDeadline,
-    bodyTimeout: mostSilence,
+    bodyTimeout: maxSilence,
     signal,
   }).catch((error) => Promise.reject(translate(error, signal)));
 

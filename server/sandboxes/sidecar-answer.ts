@@ -2,14 +2,14 @@ import type { Readable } from "node:stream";
 import { AppError, type ErrorKind, isAppError, isErrorKind } from "../errors.ts";
 import { sidecarProblem, supersededCode } from "../protocol/sidecar.ts";
 
-const mostWholeBytes = 64 * 1024 * 1024;
+const maxWholeBytes = 64 * 1024 * 1024;
 
 export async function collect(body: Readable): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of body as AsyncIterable<Buffer>) {
     bytes += chunk.length;
-    if (bytes > mostWholeBytes) throw new AppError("upstream", "The sandbox's answer is too large.");
+    if (bytes > maxWholeBytes) throw new AppError("upstream", "The sandbox's answer is too large.");
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);

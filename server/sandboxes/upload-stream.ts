@@ -15,7 +15,7 @@ import { collect, refusal, translate } from "./sidecar-answer.ts";
 import type { SidecarUpload } from "./sidecar-client.ts";
 
 const answerDeadline = 300_000;
-const mostSilence = 120_000;
+const maxSilence = 120_000;
 
 /** Over node:http and a connection of its own, since undici sends no trailers. */
 export async function uploadStream<Result>(options: StreamOptions, input: SidecarUpload): Promise<Result> {
@@ -34,7 +34,7 @@ export async function uploadStream<Result>(options: StreamOptions, input: Sideca
   }
 
   try {
-    allow(mostSilence);
+    allow(maxSilence);
     const connection = await door.connect();
     const request = createRequest({
       createConnection: () => connection,
@@ -56,7 +56,7 @@ export async function uploadStream<Result>(options: StreamOptions, input: Sideca
     });
     const answered = answerOf(request);
     try {
-      const hash = await sendBody({ request, body, answered, onProgress: () => allow(mostSilence) });
+      const hash = await sendBody({ request, body, answered, onProgress: () => allow(maxSilence) });
       if (hash) {
         request.addTrailers([
           [streamTrailers.bodyHash, hash],

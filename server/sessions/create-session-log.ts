@@ -94,7 +94,7 @@ export function createSessionLog({ database, hub = createLogHub() }: { database:
         state: () => shareState(actor, sessionId),
       }),
     followMany: (input) => followMany(log, input),
-    async touch(sessionId) {
+    async notifyViewers(sessionId) {
       hub.tell(sessionId, (viewer) => viewer.onState());
       await database.call("select pg_notify($1, $2)", [channel, `${sessionId} 0 ${origin} touch`]);
     },

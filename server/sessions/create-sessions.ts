@@ -15,7 +15,7 @@ const titleInput = z
 
 export interface SessionsOptions {
   database: Database;
-  log: Pick<SessionLog, "touch">;
+  log: Pick<SessionLog, "notifyViewers">;
   release: ReleaseSession;
   /** Told of a clean-up that failed; the session is removed all the same. */
   onReleaseFailed?: (error: unknown, sessionId: string) => void;
@@ -55,7 +55,7 @@ export function createSessions({ database, log, release, onReleaseFailed = () =>
         tx.update(sessions).set({ title, titleFrom: "person" }).where(eq(sessions.id, wanted.data)).returning(),
       );
       if (!row) return null;
-      await log.touch(row.id);
+      await log.notifyViewers(row.id);
       return toSummary(row);
     },
 
@@ -73,7 +73,7 @@ export function createSessions({ database, log, release, onReleaseFailed = () =>
       }
       await database.transaction(viewer, (tx) => tx.delete(sessions).where(eq(sessions.id, row.id)));
       // Viewers find nothing any more and end.
-      await log.touch(row.id);
+      await log.notifyViewers(row.id);
       return true;
     },
   };

@@ -4,8 +4,8 @@ import type { SessionEvent, SessionState } from "../protocol/session-events.ts";
 import type { LiveEvent, LogHub } from "./log-hub.ts";
 import type { ReadLog } from "./read-log.ts";
 
-const mostWaitingEvents = 500;
-const mostWaitingCharacters = 512 * 1024;
+const maxWaitingEvents = 500;
+const maxWaitingCharacters = 512 * 1024;
 
 export interface FollowInput {
   hub: LogHub;
@@ -37,7 +37,7 @@ export async function* followLog(input: FollowInput): AsyncGenerator<SessionEven
     if (behind) return;
     waiting.push(event);
     characters += size;
-    if (waiting.length > mostWaitingEvents || characters > mostWaitingCharacters) fallBehind();
+    if (waiting.length > maxWaitingEvents || characters > maxWaitingCharacters) fallBehind();
     wake();
   };
   const fallBehind = () => {

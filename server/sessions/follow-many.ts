@@ -10,7 +10,7 @@ export interface ManyEvent {
   cursor: Cursor | null;
 }
 
-const mostFollowed = 50;
+const maxFollowed = 50;
 
 /**
  * All sessions that one browser follows, on one connection. Sessions that are unknown, or removed
@@ -22,8 +22,8 @@ export async function* followMany(
   input: { actor: Actor; sessionIds: readonly string[]; cursor: Cursor; signal: AbortSignal },
 ): AsyncGenerator<ManyEvent, void, undefined> {
   const sessionIds = [...new Set(input.sessionIds)];
-  if (sessionIds.length > mostFollowed) {
-    throw new AppError("invalid-input", `At most ${mostFollowed} sessions can be followed at once.`);
+  if (sessionIds.length > maxFollowed) {
+    throw new AppError("invalid-input", `At most ${maxFollowed} sessions can be followed at once.`);
   }
   const ending = new AbortController();
   const signal = AbortSignal.any([input.signal, ending.signal]);

@@ -5,7 +5,7 @@ import {
   type EntryKind,
   type LogDelta,
   type LogEntry,
-  mostTextPerEntry,
+  maxTextPerEntry,
   type TextBody,
 } from "../protocol/log-entry.ts";
 import { splitText, takePiece } from "./text-pieces.ts";
@@ -126,7 +126,7 @@ export function createDrafts(restored: readonly (LogEntry & { key: string })[] =
     while (rest.length > 0) {
       const last = chain.drafts.at(-1) ?? chain.drafts[0];
       const before = textOf(last);
-      const piece = takePiece(rest, mostTextPerEntry - before.length);
+      const piece = takePiece(rest, maxTextPerEntry - before.length);
       if (piece === "") {
         goOn(chain, "");
         continue;

@@ -14,7 +14,7 @@ import type { LogWriter } from "./session-log.ts";
 import { turnEndChange } from "./turn-end-change.ts";
 
 const batchMilliseconds = 40;
-const mostPendingCharacters = 1024 * 1024;
+const maxPendingCharacters = 1024 * 1024;
 const retryPauses = [50, 200, 800, 2000, 4000];
 
 export interface LogWriterInput {
@@ -195,7 +195,7 @@ export function createLogWriter(input: LogWriterInput): LogWriter {
       }
       event = eventNumber;
       if (isDirty()) schedule();
-      if (pendingCharacters > mostPendingCharacters) await flush();
+      if (pendingCharacters > maxPendingCharacters) await flush();
     },
     hold(sandbox) {
       held = sandbox;

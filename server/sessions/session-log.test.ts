@@ -1,7 +1,7 @@
 import { sql } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { LogChange } from "../agent/index.ts";
-import { mostTextPerEntry, type TextBody } from "../protocol/log-entry.ts";
+import { maxTextPerEntry, type TextBody } from "../protocol/log-entry.ts";
 import type { SessionEvent } from "../protocol/session-events.ts";
 import { emptyViewerState, type ViewerState } from "../protocol/viewer-state.ts";
 import { createSessionLog } from "./create-session-log.ts";
@@ -50,7 +50,7 @@ describe("writing", () => {
 
   test("text goes on in a next entry at 8 KB and a pair of surrogates is never split", async () => {
     const { sessionId, writer } = await test_.begin();
-    const text = `${"x".repeat(mostTextPerEntry - 1)}😀${"y".repeat(mostTextPerEntry)}`;
+    const text = `${"x".repeat(maxTextPerEntry - 1)}😀${"y".repeat(maxTextPerEntry)}`;
     await writer.apply([open("a")], 1);
     for (let at = 0; at < text.length; at += 997) await writer.apply([append("a", text.slice(at, at + 997))], 2);
     await writer.apply([{ type: "replace", key: "a", body: { text } }, close("a")], 3);
@@ -58,7 +58,7 @@ describe("writing", () => {
     const { entries } = await read(sessionId);
     const pieces = texts(entries);
     expect(pieces.join("")).toBe(text);
-    expect(pieces.map(({ length }) => length)).toEqual([mostTextPerEntry - 1, mostTextPerEntry, 2]);
+    expect(pieces.map(({ length }) => length)).toEqual([maxTextPerEntry - 1, maxTextPerEntry, 2]);
     expect(entries.slice(1).map(({ body }) => (body as TextBody).continues)).toEqual([undefined, 2, 3]);
     expect(entries.every((entry) => !entry.open)).toBe(true);
   });
@@ -171,7 +171,7 @@ describe("writing", () => {
 
   test("the applied event is stored with what it did, and a takeover goes on with the same entries", async () => {
     const { sessionId, turnId, sandboxId, bootId, writer } = await test_.begin();
-    const long = "z".repeat(mostTextPerEntry + 10);
+    const long = "z".repeat(maxTextPerEntry + 10);
     await writer.apply([open("a", long)], 7);
     await writer.flush();
     const [row] = await test_.database.transaction(test_.viewer, (tx) =>

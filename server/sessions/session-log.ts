@@ -98,7 +98,7 @@ export interface SessionLog {
     signal: AbortSignal;
   }): AsyncIterable<ManyEvent>;
   /** Tells all viewers, also of other replicas, that the session's state (title, queue, turn) changed. */
-  touch(sessionId: string): Promise<void>;
+  notifyViewers(sessionId: string): Promise<void>;
   state(actor: Actor, sessionId: string): Promise<SessionState | null>;
   /** Stops listening to other replicas; viewers end by their own signal. */
   close(): Promise<void>;

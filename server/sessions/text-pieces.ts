@@ -1,5 +1,5 @@
 import { endsInHalfPair } from "../lib/clean-text.ts";
-import { mostTextPerEntry } from "../protocol/log-entry.ts";
+import { maxTextPerEntry } from "../protocol/log-entry.ts";
 
 /** As much of `text` as fits into `room` units, never half a surrogate pair; perhaps nothing. */
 export function takePiece(text: string, room: number): string {
@@ -12,7 +12,7 @@ export function takePiece(text: string, room: number): string {
 export function splitText(text: string): string[] {
   const pieces: string[] = [];
   for (let rest = text; rest.length > 0; ) {
-    const piece = takePiece(rest, mostTextPerEntry);
+    const piece = takePiece(rest, maxTextPerEntry);
     pieces.push(piece);
     rest = rest.slice(piece.length);
   }

@@ -9,7 +9,7 @@ import type { OwnedSandbox, Subject } from "./archive-context.ts";
 
 export type ArchiveRow = typeof archives.$inferSelect;
 
-const mostRows = 200;
+const maxRows = 200;
 
 /** Of a sandbox whose history epoch is read in the same moment: what an older epoch left does not count. */
 export interface Generations {
@@ -41,7 +41,7 @@ export function readSnapshots(database: Database, actor: Actor, sessionId: strin
 }
 
 function select(tx: Transaction, where: SQL | undefined): Promise<ArchiveRow[]> {
-  return tx.select().from(archives).where(where).orderBy(desc(archives.createdAt), desc(archives.id)).limit(mostRows);
+  return tx.select().from(archives).where(where).orderBy(desc(archives.createdAt), desc(archives.id)).limit(maxRows);
 }
 
 function ofSubject({ kind, sessionId }: Subject): SQL | undefined {

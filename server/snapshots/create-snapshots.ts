@@ -12,7 +12,7 @@ import type { TakesArchives } from "./create-archives.ts";
 import type { Snapshots } from "./index.ts";
 import { listEntries } from "./list-entries.ts";
 import { openEntry } from "./open-entry.ts";
-import { forgetWish, replaceWorkspace } from "./replace-workspace.ts";
+import { clearRestoreRequest, replaceWorkspace } from "./replace-workspace.ts";
 import { requireStoreKey } from "./store-keys.ts";
 
 export interface SnapshotsOptions extends ArchiveContext {
@@ -109,7 +109,7 @@ export function createSnapshots({ archives, lifecycle, ...context }: SnapshotsOp
         return { outcome: "restored", setAside };
       } catch (error) {
         // Whoever was told that it failed does not expect it to happen later.
-        await forgetWish(context, actor, sessionId);
+        await clearRestoreRequest(context, actor, sessionId);
         throw error;
       }
     },
@@ -121,7 +121,7 @@ export function createSnapshots({ archives, lifecycle, ...context }: SnapshotsOp
         const message = "The sandbox is awake, so the restore may have begun. What it replaces is kept as a snapshot.";
         throw new AppError("conflict", message);
       }
-      await forgetWish(context, actor, input.sessionId);
+      await clearRestoreRequest(context, actor, input.sessionId);
     },
   };
 }

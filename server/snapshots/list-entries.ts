@@ -4,8 +4,8 @@ import type { FoundEntry } from "../protocol/archive/read-tar.ts";
 import type { SnapshotEntry, SnapshotFiles } from "../protocol/snapshots.ts";
 import { pathOf, readEntries } from "./read-entries.ts";
 
-const mostListed = 10_000;
-const mostManifestBytes = 16 * 1024 ** 2;
+const maxListed = 10_000;
+const maxManifestBytes = 16 * 1024 ** 2;
 const kinds: Record<string, SnapshotEntry["kind"]> = {
   file: "file",
   "hard-link": "file",
@@ -24,7 +24,7 @@ export async function listEntries(archive: AsyncIterable<Uint8Array>): Promise<S
     const path = pathOf(entry.name);
     const kind = kinds[entry.kind];
     if (path === null || !kind) continue;
-    truncated = entries.length === mostListed;
+    truncated = entries.length === maxListed;
     if (truncated) continue;
     // A second name of a file that came before.
     const size = entry.kind === "hard-link" ? (sizes.get(entry.target) ?? 0) : entry.size;
@@ -36,7 +36,7 @@ export async function listEntries(archive: AsyncIterable<Uint8Array>): Promise<S
 
 /** The product's own links are no loss to anybody. A manifest that cannot be read says nothing. */
 async function readLeftOut(entry: FoundEntry): Promise<Pick<SnapshotFiles, "leftOut" | "leftOutCount">> {
-  const text = entry.size > mostManifestBytes ? "" : (await buffer(entry.body)).toString("utf8");
+  const text = entry.size > maxManifestBytes ? "" : (await buffer(entry.body)).toString("utf8");
   const manifest = archiveManifest.safeParse(parseJson(text)).data;
   if (!manifest) return { leftOut: [], leftOutCount: 0 };
   const leftOut = manifest.leftOut.filter(({ reason }) => reason !== "managed-link");

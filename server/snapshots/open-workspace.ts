@@ -3,7 +3,7 @@ import type { WorkspaceState } from "../protocol/archive/archive-answers.ts";
 import type { ArchiveContext, OwnedSandbox } from "./archive-context.ts";
 import { type ArchiveRow, readGenerations } from "./archive-rows.ts";
 import { findMissed } from "./missed-archives.ts";
-import { forgetWish, type Replacing, replaceWorkspace } from "./replace-workspace.ts";
+import { clearRestoreRequest, type Replacing, replaceWorkspace } from "./replace-workspace.ts";
 import { createSidecarArchives } from "./sidecar-archives.ts";
 import { DamagedArchive, openStoredArchive } from "./stored-archive.ts";
 
@@ -44,7 +44,7 @@ async function replaceAsWished(context: ArchiveContext, sandbox: OwnedSandbox, w
     wish.signal.throwIfAborted();
     // What only has to wait is tried again with the next turn; anything else would fail each of them.
     if (!isAppError(error) || (error.kind !== "unavailable" && error.kind !== "timeout")) {
-      await forgetWish(context, sandbox.actor, wish.sessionId);
+      await clearRestoreRequest(context, sandbox.actor, wish.sessionId);
     }
     throw error;
   }

@@ -22,7 +22,7 @@ export async function pruneArchives(
   for (const row of findSurplus(newestFirst)) await removeArchive(context, row, { actor: sandbox.actor, signal });
 }
 
-const mostRounds = 3;
+const maxRounds = 3;
 
 /** Makes the fixed key what the rows say, also when a reset or another holder came in between. */
 export async function publishHistory(
@@ -36,7 +36,7 @@ export async function publishHistory(
     return newestFirst.find(({ state }) => state === "verified");
   };
   let newest = await find();
-  for (let round = 0; round < mostRounds; round += 1) {
+  for (let round = 0; round < maxRounds; round += 1) {
     if (newest) await fileStore.copy(requireStoreKey(newest.storeKey), fixed, signal);
     else await fileStore.remove(fixed, signal);
     const now = await find();

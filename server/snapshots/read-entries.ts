@@ -6,7 +6,7 @@ import { ArchiveRefusal } from "../protocol/archive/archive-refusal.ts";
 import { type RawName, shownName } from "../protocol/archive/raw-name.ts";
 import { type FoundEntry, readTar } from "../protocol/archive/read-tar.ts";
 
-const limits = { mostBytes: 8 * 1024 ** 3, mostEntries: 1_000_000 };
+const limits = { maxBytes: 8 * 1024 ** 3, maxEntries: 1_000_000 };
 const inside = `${archiveRoots.workspace}/`;
 
 /** All that is in a workspace snapshot, in its order. Leaving early ends the reading too. */

@@ -33,12 +33,12 @@ export async function replaceWorkspace(
   const knows = newestFirst.find(({ state }) => state === "verified")?.id ?? null;
   const body = await openStoredArchive(context, row, signal);
   const { setAside } = await archives.restoreWorkspace({ sessionId, body, knows, keep, signal });
-  await forgetWish(context, sandbox.actor, sessionId);
+  await clearRestoreRequest(context, sandbox.actor, sessionId);
   return { setAside };
 }
 
 /** No snapshot is to be restored any more. */
-export async function forgetWish(context: ArchiveContext, actor: Actor, sessionId: string): Promise<void> {
+export async function clearRestoreRequest(context: ArchiveContext, actor: Actor, sessionId: string): Promise<void> {
   await setRestoreRequest(context.database, actor, { sessionId, archiveId: null });
   context.onSessionChanged?.(sessionId);
 }

@@ -58,9 +58,9 @@ export interface SidecarArchives {
   createHome<Stored>(input: CreateArchive<Stored>): Promise<ArchiveMade<Stored>>;
   restoreHome(input: RestoreArchive): Promise<HomeRestored>;
   createWorkspace<Stored>(
-    input: CreateArchive<Stored> & { sessionId: string; mostBytes?: number },
+    input: CreateArchive<Stored> & { sessionId: string; maxBytes?: number },
   ): Promise<ArchiveMade<Stored>>;
-  restoreWorkspace(input: RestoreArchive & { sessionId: string; mostBytes?: number }): Promise<WorkspaceRestored>;
+  restoreWorkspace(input: RestoreArchive & { sessionId: string; maxBytes?: number }): Promise<WorkspaceRestored>;
   workspaceState(sessionId: string, signal: AbortSignal): Promise<WorkspaceState>;
   /** For a disk that survived: takes the workspace of an earlier life as this life's; `conflict` unless the fingerprint holds. */
   adoptWorkspace(input: {
@@ -104,13 +104,13 @@ export function createSidecarArchives(sidecar: SidecarClient): SidecarArchives {
     },
     createHome: (input) => create(`/home/create${query(creation(input))}`, input),
     restoreHome: async (input) => homeRestored.parse(await upload("/home/restore", input)),
-    createWorkspace({ sessionId, mostBytes, ...input }) {
-      const parameters = { session: sessionId, ...creation(input), "most-bytes": mostBytes };
+    createWorkspace({ sessionId, maxBytes, ...input }) {
+      const parameters = { session: sessionId, ...creation(input), "most-bytes": maxBytes };
       return create(`/snapshot/create${query(parameters)}`, input);
     },
-    async restoreWorkspace({ sessionId, mostBytes, ...input }) {
+    async restoreWorkspace({ sessionId, maxBytes, ...input }) {
       const path = `/snapshot/restore/${sessionId}`;
-      return workspaceRestored.parse(await upload(path, input, { "most-bytes": mostBytes }));
+      return workspaceRestored.parse(await upload(path, input, { "most-bytes": maxBytes }));
     },
     async workspaceState(sessionId, signal) {
       const path = `/snapshot/state/${sessionId}`;

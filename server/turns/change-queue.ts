@@ -2,7 +2,7 @@ import type { Database } from "../../db/client.ts";
 import type { Actor } from "../auth/index.ts";
 import { AppError } from "../errors.ts";
 import { sessionId as idSchema } from "../protocol/ids.ts";
-import { mostPromptBytes, type Turn, type TurnKey, type Turns } from "./index.ts";
+import { maxPromptBytes, type Turn, type TurnKey, type Turns } from "./index.ts";
 import { deleteQueued, editQueued, findTurn, markSendNow, moveQueued, type QueueOutcome } from "./queue-rows.ts";
 import { insertOtherTurn } from "./undo-rows.ts";
 
@@ -72,7 +72,7 @@ const nothingTo = {
 /** The words as they are stored; throws `invalid-input` or `too-large`. */
 export function requirePrompt(prompt: string): string {
   if (prompt.trim() === "") throw new AppError("invalid-input", "The message is empty.");
-  if (Buffer.byteLength(prompt) > mostPromptBytes) {
+  if (Buffer.byteLength(prompt) > maxPromptBytes) {
     throw new AppError("too-large", "The message is too long: at most 256 KB. Put long texts into a file.");
   }
   return prompt.replaceAll("\0", "\uFFFD").toWellFormed();

@@ -79,13 +79,13 @@ export function createTurns(options: TurnsOptions): Turns {
     if (!turnId) return false;
     runners.stop(sessionId, turnId);
     await tell(`stop ${sessionId} ${turnId}`);
-    await log.touch(sessionId);
+    await log.notifyViewers(sessionId);
     return true;
   }
 
   const queue = changeQueue({
     database,
-    onChanged: (sessionId) => log.touch(sessionId),
+    onChanged: (sessionId) => log.notifyViewers(sessionId),
     onQueued: (actor, sessionId) => runners.kick(actor, sessionId, { tells: true }),
     async onSendNow(sessionId) {
       runners.join(sessionId);
@@ -109,7 +109,7 @@ export function createTurns(options: TurnsOptions): Turns {
       }
       // Where it begins at once, its beginning is what viewers are told.
       if (turn.state === "queued" && !runners.kick(actor, sessionId, { open, tells: true })) {
-        inBackground(log.touch(sessionId));
+        inBackground(log.notifyViewers(sessionId));
       }
       return turn;
     },

@@ -43,7 +43,7 @@ export type PermissionReply = (typeof permissionReplies)[number];
 /** Of a permission its reply; of a question one list of labels for each of its questions. */
 export type AskAnswer = { reply: PermissionReply } | { answers: string[][] };
 
-export const mostPromptBytes = 256 * 1024;
+export const maxPromptBytes = 256 * 1024;
 
 export interface Turns {
   /**

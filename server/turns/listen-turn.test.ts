@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createTranslator, initialState } from "../agent/index.ts";
 import { AppError } from "../errors.ts";
-import type { Attended } from "./attend-turn.ts";
+import type { DrivenTurn } from "./drive-turn.ts";
 import { type Listening, listenToTurn } from "./listen-turn.ts";
 
 function streamError(): Error {
@@ -22,7 +22,7 @@ async function endOfUnanswered({ isStopped, isCut = false }: { isStopped: boolea
     listMessages: async () => [user],
     abort: async () => void aborted.push("ses_1"),
   };
-  const attended = {
+  const driven = {
     context: { limits: { silenceMilliseconds: 1, settleMilliseconds: 1, stopMilliseconds: 5_000 } },
     job: { stop: stop.signal, closing: never, turn: { id: "turn" } },
     sandbox: { signal: never },
@@ -31,12 +31,12 @@ async function endOfUnanswered({ isStopped, isCut = false }: { isStopped: boolea
     directory: "/workspace",
     agentSessionId: "ses_1",
     joins: { closeWith: (list: () => unknown) => list(), reopen() {} },
-  } as unknown as Attended;
+  } as unknown as DrivenTurn;
   const next = () => (isCut ? Promise.reject(streamError()) : new Promise<never>(() => {}));
   const events = { [Symbol.asyncIterator]: () => ({ next }) };
   const translator = createTranslator(initialState({ root: "ses_1", userMessageId: "msg_1" }));
   const listening = { events, translator, asks: {}, watch: { cause: null } } as unknown as Listening;
-  return { ending: await listenToTurn(attended, listening), aborted };
+  return { ending: await listenToTurn(driven, listening), aborted };
 }
 
 test("a turn whose events stay away ends as a stream error, and the agent is told to stop", async () => {

@@ -1,10 +1,10 @@
 import type { Translator } from "../agent/index.ts";
 import { isAppError } from "../errors.ts";
 import type { NumberedEvent } from "../protocol/sidecar.ts";
-import type { AskDesk } from "./ask-desk.ts";
-import type { Attended } from "./attend-turn.ts";
+import type { DrivenTurn } from "./drive-turn.ts";
 import { closeAsItIs, endInAnyCase, fillFromList, settleFromList } from "./settle-turn.ts";
 import { withSilences } from "./silences.ts";
+import type { TurnAsks } from "./turn-asks.ts";
 import { failed, stopped, type TurnEnding } from "./turn-context.ts";
 import type { TurnWatch } from "./turn-watch.ts";
 
@@ -13,7 +13,7 @@ export interface Listening {
   /** Found so before the first event. */
   isIdle: boolean;
   translator: Translator;
-  asks: AskDesk;
+  asks: TurnAsks;
   watch: TurnWatch;
 }
 
@@ -21,8 +21,8 @@ export interface Listening {
  * Events into the log, until the agent is idle and its own list says how it ended. Events may be lost on
  * their way, the last ones too: so the agent is asked after a loss, and whenever it has been silent.
  */
-export async function listenToTurn(attended: Attended, listening: Listening): Promise<TurnEnding> {
-  const { job, sandbox, context } = attended;
+export async function listenToTurn(driven: DrivenTurn, listening: Listening): Promise<TurnEnding> {
+  const { job, sandbox, context } = driven;
   const { events, translator, watch } = listening;
   const { silenceMilliseconds, settleMilliseconds } = context.limits;
   // `idle`: it said so, or was found so, before its last message was complete; that is due in a moment.
@@ -30,23 +30,23 @@ export async function listenToTurn(attended: Attended, listening: Listening): Pr
   let broken: unknown = null;
   try {
     for await (const event of withSilences(events, () => (idle ? settleMilliseconds : silenceMilliseconds))) {
-      const heard = event ? await hear(attended, listening, event) : "silence";
+      const heard = event ? await hear(driven, listening, event) : "silence";
       if (heard === "busy") {
         idle = false;
         watch.begun();
       }
       if (heard === "exited") {
         const cause = exitCause(event);
-        return await closeAsItIs(attended, translator, failed("agent-exited", `The agent ended: ${cause}`));
+        return await closeAsItIs(driven, translator, failed("agent-exited", `The agent ended: ${cause}`));
       }
       if (heard === "nothing" || heard === "busy") continue;
-      const found = await lookAtAgent(attended, listening, heard).catch(tolerate);
+      const found = await lookAtAgent(driven, listening, heard).catch(tolerate);
       if (found === "busy") idle = false;
       else if (found === "unreachable") idle = true;
       else if (found) return found;
-      else if ((idle && heard === "silence") || isStoppedUnanswered(attended, translator, heard)) {
+      else if ((idle && heard === "silence") || isStoppedUnanswered(driven, translator, heard)) {
         const cause = failed("agent-error", "The agent stopped before its answer was complete.");
-        return await endInAnyCase(attended, translator, asWanted(job, cause));
+        return await endInAnyCase(driven, translator, asWanted(job, cause));
       } else idle = true;
     }
   } catch (error) {
@@ -57,35 +57,35 @@ export async function listenToTurn(attended: Attended, listening: Listening): Pr
   job.closing.throwIfAborted();
   const why = isAppError(broken) ? broken.message : "The agent's events ended.";
   const cause = watch.cause ?? asWanted(job, failed("stream-error", why));
-  if (sandbox.signal.aborted) return closeAsItIs(attended, translator, cause);
-  return endInAnyCase(attended, translator, cause);
+  if (sandbox.signal.aborted) return closeAsItIs(driven, translator, cause);
+  return endInAnyCase(driven, translator, cause);
 }
 
 /** Of an answer that was never begun nothing is due any more. */
-function isStoppedUnanswered({ job }: Attended, { state }: Translator, heard: Heard | "silence"): boolean {
+function isStoppedUnanswered({ job }: DrivenTurn, { state }: Translator, heard: Heard | "silence"): boolean {
   if (heard !== "idle" || !job.stop.aborted) return false;
   return ![...state.messages.values()].some(({ role, ours }) => ours && role === "assistant");
 }
 
 /** Stopped before the agent had begun its answer there is none to be complete: that is what was asked for. */
-function asWanted({ stop }: Attended["job"], ending: TurnEnding): TurnEnding {
+function asWanted({ stop }: DrivenTurn["job"], ending: TurnEnding): TurnEnding {
   return stop.aborted ? stopped : ending;
 }
 
 type Heard = "nothing" | "busy" | "idle" | "lost" | "exited";
 
-async function hear(attended: Attended, listening: Listening, event: NumberedEvent): Promise<Heard> {
+async function hear(driven: DrivenTurn, listening: Listening, event: NumberedEvent): Promise<Heard> {
   const { translator, asks, watch } = listening;
   watch.seen();
   const { changes, signals } = translator.apply(event);
-  await attended.writer.apply(changes, translator.state.lastNumber);
+  await driven.writer.apply(changes, translator.state.lastNumber);
   let heard: Heard = isLoss(event) ? "lost" : "nothing";
   for (const signal of signals) {
     if (signal.type === "agent-exited") return "exited";
     if (signal.type === "permission-asked" || signal.type === "question-asked") await asks.asked(signal);
     else if (signal.type === "permission-replied" || signal.type === "question-replied") await asks.replied(signal);
     else if (signal.type === "retry" && !changes.some(({ type }) => type === "discard")) {
-      await sayWhyItWaits(attended, translator, signal);
+      await sayWhyItWaits(driven, translator, signal);
     } else if (signal.type === "idle" || signal.type === "busy") heard = signal.type;
   }
   return heard;
@@ -93,7 +93,7 @@ async function hear(attended: Attended, listening: Listening, event: NumberedEve
 
 /** Nothing had been said yet, but whoever waits should know why: one entry, whatever the number of tries. */
 async function sayWhyItWaits(
-  { writer }: Attended,
+  { writer }: DrivenTurn,
   { state }: Translator,
   { attempt, message: reason }: { attempt: number; message: string },
 ): Promise<void> {
@@ -104,23 +104,23 @@ async function sayWhyItWaits(
 
 /** How the turn ended; null when the agent is idle and its last message is not complete. */
 async function lookAtAgent(
-  attended: Attended,
+  driven: DrivenTurn,
   { translator, asks }: Listening,
   heard: "idle" | "lost" | "silence",
 ): Promise<TurnEnding | "busy" | null> {
-  const { connection, directory, agentSessionId, sandbox, job } = attended;
+  const { connection, directory, agentSessionId, sandbox, job } = driven;
   if (heard !== "idle") {
     const signal = AbortSignal.any([sandbox.signal, job.closing]);
     const busy = (await connection.client.listBusy(directory, signal)).includes(agentSessionId);
     if (busy && heard === "lost") {
-      await fillFromList(attended, translator);
+      await fillFromList(driven, translator);
       await asks.poll();
     }
     if (busy) return "busy";
     // A prompt that was just sent may not be known yet: a look in a moment tells more.
     if (heard === "lost") return null;
   }
-  const ending = await settleFromList(attended, translator, { over: heard === "silence" });
+  const ending = await settleFromList(driven, translator, { over: heard === "silence" });
   if (ending === "unanswered") return "busy";
   return ending === "unfinished" ? null : ending;
 }

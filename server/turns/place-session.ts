@@ -58,7 +58,7 @@ export async function placeSession(
   }
   const memory = replacement ?? (isKept ? null : { status: "intact" as const, cause: null });
   await storeAgentSession(context.database, actor, { sessionId, agentSessionId, directory, memory });
-  if (memory) await context.log.touch(sessionId);
+  if (memory) await context.log.notifyViewers(sessionId);
   await preparing;
   turn.agentSessionId = agentSessionId;
   const placed = { directory, agentSessionId };

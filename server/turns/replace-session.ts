@@ -1,4 +1,4 @@
-import { mostReplayBytes, planReplay, type Replay, selectConversation } from "../agent/index.ts";
+import { maxReplayBytes, planReplay, type Replay, selectConversation } from "../agent/index.ts";
 import { isAppError } from "../errors.ts";
 import type { SessionState } from "../protocol/session-events.ts";
 import type { AgentConnection } from "./agent-connections.ts";
@@ -14,7 +14,7 @@ export interface Replacement {
 }
 
 // Rows hold a part and what is shown of it: what is read may be more than what is replayed.
-const mostReadBytes = 3 * mostReplayBytes;
+const maxReadBytes = 3 * maxReplayBytes;
 // Thousands of parts take seconds; somebody waits for an answer.
 const wayMilliseconds = 120_000;
 const unknown = "The agent did not know this session any more.";
@@ -34,7 +34,7 @@ export async function replaceSession(
   const why = doubt ?? unknown;
   const { client } = connection;
   const { sessionId, id: turnId, title } = job.turn;
-  const saved = await readSavedEntries(context.database, job.actor, { sessionId, turnId, mostBytes: mostReadBytes });
+  const saved = await readSavedEntries(context.database, job.actor, { sessionId, turnId, maxBytes: maxReadBytes });
   const { messages, cut } = selectConversation(saved.entries, saved);
   const begin = () =>
     client.createSession({ directory, title: job.turn.titleFrom === "person" ? title : null, signal });

@@ -1,5 +1,5 @@
 import type { TurnEnd } from "../sessions/index.ts";
-import type { Attended } from "./attend-turn.ts";
+import type { DrivenTurn } from "./drive-turn.ts";
 import { failed } from "./turn-context.ts";
 import { findUndoable, listRedoable } from "./undo-rows.ts";
 
@@ -7,7 +7,7 @@ import { findUndoable, listRedoable } from "./undo-rows.ts";
  * Undo and redo: opencode takes messages and files back by its own snapshots. Repeating it is harmless, and
  * which turns it was is stored with the end, so that a takeover in between does not take back one more.
  */
-export async function revertTurn({ context, job, sandbox, connection, agentSessionId }: Attended): Promise<TurnEnd> {
+export async function revertTurn({ context, job, sandbox, connection, agentSessionId }: DrivenTurn): Promise<TurnEnd> {
   const { database } = context;
   const { actor, turn } = job;
   const signal = AbortSignal.any([job.stop, job.closing, sandbox.signal]);

@@ -2,7 +2,7 @@ import { failureOfError } from "../agent/index.ts";
 import { isAppError } from "../errors.ts";
 import type { RunningSandbox } from "../lifecycle/index.ts";
 import type { LogWriter } from "../sessions/index.ts";
-import { attendTurn } from "./attend-turn.ts";
+import { driveTurn } from "./drive-turn.ts";
 import { failed, stopped, type TurnContext, type TurnEnding, type TurnJob } from "./turn-context.ts";
 import { storePrompting } from "./turn-rows.ts";
 
@@ -40,7 +40,7 @@ export async function runTurn(context: TurnContext, job: TurnJob): Promise<void>
         await writer.close();
         writer = await log.openWriter({ ...opening, ...held });
       }
-      return attendTurn(context, job, { sandbox, writer });
+      return driveTurn(context, job, { sandbox, writer });
     };
     const end = await attend().catch((error: unknown) => {
       if (job.closing.aborted || isTakenOver(error)) throw error;
@@ -93,7 +93,7 @@ async function wake(
         isNews = true;
         await begun;
         await writer.add("sandbox-phase", phase);
-        await context.log.touch(turn.sessionId);
+        await context.log.notifyViewers(turn.sessionId);
       },
       signal: AbortSignal.any([job.stop, job.closing]),
     });
@@ -102,7 +102,7 @@ async function wake(
     if (error.kind === "conflict") throw Object.assign(error, { refusal: "lease-superseded" });
     throw Object.assign(error, { code: "wake-failed" });
   } finally {
-    if (isNews) await context.log.touch(turn.sessionId);
+    if (isNews) await context.log.notifyViewers(turn.sessionId);
   }
 }
 

@@ -10,7 +10,7 @@ import type { Actor } from "../auth/index.ts";
 export async function readSavedEntries(
   database: Database,
   actor: Actor,
-  { sessionId, turnId, mostBytes }: { sessionId: string; turnId: string; mostBytes: number },
+  { sessionId, turnId, maxBytes }: { sessionId: string; turnId: string; maxBytes: number },
 ): Promise<{ entries: SavedEntry[]; complete: boolean }> {
   const rows = await database.transaction(actor, (tx) =>
     tx.execute(sql`
@@ -29,7 +29,7 @@ export async function readSavedEntries(
       select s.turn_id, s.kind, s.key, s.created_at, s.verbatim, t.agent_message_id, t.provider_id, t.model_id,
         case when s.verbatim is null then s.body else '{}'::jsonb end as body,
         (select count(*) from said) as entries
-      from said s left join turns t on t.id = s.turn_id where s.bytes - s.size <= ${mostBytes} order by s.number`),
+      from said s left join turns t on t.id = s.turn_id where s.bytes - s.size <= ${maxBytes} order by s.number`),
   );
   const complete = rows.length === Number(rows[0]?.entries ?? 0);
   return { entries: rows.map(toSaved), complete };

@@ -1,23 +1,23 @@
-import { type AgentMessage, hasId, settle, type Translator, type TurnState, tasksOf } from "../agent/index.ts";
-import type { Attended } from "./attend-turn.ts";
+import { type AgentMessage, hasId, settle, type Translator, type TranslatorState, tasksOf } from "../agent/index.ts";
+import type { DrivenTurn } from "./drive-turn.ts";
 import { failed, stopped, type TurnEnding } from "./turn-context.ts";
 
-const mostDepth = 3;
+const maxDepth = 3;
 
 /** What the agent has stored of a turn: its session's messages, and its subagents', known already or not. */
 export async function readMessages(
-  attended: Pick<Attended, "connection" | "agentSessionId">,
-  state: TurnState,
+  driven: Pick<DrivenTurn, "connection" | "agentSessionId">,
+  state: TranslatorState,
   signal: AbortSignal,
 ): Promise<{ messages: AgentMessage[]; children: AgentMessage[] }> {
-  const { connection, agentSessionId } = attended;
+  const { connection, agentSessionId } = driven;
   const messages = await connection.client.listMessages(agentSessionId, signal, hasId(state.userMessageId));
-  return { messages, children: await readChildren(attended, { state, messages, signal }) };
+  return { messages, children: await readChildren(driven, { state, messages, signal }) };
 }
 
 async function readChildren(
-  { connection }: Pick<Attended, "connection">,
-  { state, messages, signal }: { state: TurnState; messages: readonly AgentMessage[]; signal: AbortSignal },
+  { connection }: Pick<DrivenTurn, "connection">,
+  { state, messages, signal }: { state: TranslatorState; messages: readonly AgentMessage[]; signal: AbortSignal },
 ): Promise<AgentMessage[]> {
   const start = messages.findIndex(hasId(state.userMessageId));
   const ours = start < 0 ? [] : messages.slice(start);
@@ -26,7 +26,7 @@ async function readChildren(
   const children: AgentMessage[] = [];
   const read = new Set<string>();
   let found = [...new Set([...state.children.keys(), ...tasksOf(ours)])];
-  for (let depth = 0; depth < mostDepth && found.length > 0; depth++) {
+  for (let depth = 0; depth < maxDepth && found.length > 0; depth++) {
     for (const child of found) read.add(child);
     const isOlder = ({ info }: AgentMessage) => info.id <= since;
     const lists = await Promise.all(found.map((child) => connection.client.listMessages(child, signal, isOlder)));
@@ -42,11 +42,11 @@ async function readChildren(
  * `unanswered` when somebody joined too late for this idle: the agent goes on by itself, unless it is `over`.
  */
 export async function settleFromList(
-  attended: Attended,
+  driven: DrivenTurn,
   translator: Translator,
   { over } = { over: false },
 ): Promise<TurnEnding | "unfinished" | "unanswered"> {
-  const { connection, agentSessionId, sandbox, job, writer, joins } = attended;
+  const { connection, agentSessionId, sandbox, job, writer, joins } = driven;
   const signal = AbortSignal.any([sandbox.signal, job.closing]);
   const messages = await joins.closeWith(
     () => connection.client.listMessages(agentSessionId, signal, hasId(translator.state.userMessageId)),
@@ -54,7 +54,7 @@ export async function settleFromList(
   );
   if (!messages) return "unanswered";
   try {
-    const children = await readChildren(attended, { state: translator.state, messages, signal });
+    const children = await readChildren(driven, { state: translator.state, messages, signal });
     const { state, changes, outcome } = settle({ state: translator.state, messages, children });
     if (outcome.type === "unfinished") {
       joins.reopen();
@@ -74,10 +74,10 @@ export async function settleFromList(
 }
 
 /** Events were lost while the agent goes on: what it has stored since comes into the log before what follows. */
-export async function fillFromList(attended: Attended, translator: Translator): Promise<void> {
-  const { sandbox, job, writer } = attended;
+export async function fillFromList(driven: DrivenTurn, translator: Translator): Promise<void> {
+  const { sandbox, job, writer } = driven;
   const signal = AbortSignal.any([sandbox.signal, job.closing]);
-  const stored = await readMessages(attended, translator.state, signal);
+  const stored = await readMessages(driven, translator.state, signal);
   const { state, changes } = settle({ state: translator.state, ...stored, running: true });
   Object.assign(translator.state, state);
   await writer.apply(changes, state.lastNumber);
@@ -85,16 +85,16 @@ export async function fillFromList(attended: Attended, translator: Translator): 
 
 /** A limit was reached, or a stop not obeyed: the agent is told to stop, and what it stored is taken over. */
 export async function endInAnyCase(
-  attended: Attended,
+  driven: DrivenTurn,
   translator: Translator,
   ending: TurnEnding,
 ): Promise<TurnEnding> {
-  const { connection, agentSessionId, sandbox, job, writer, context } = attended;
+  const { connection, agentSessionId, sandbox, job, writer, context } = driven;
   const patience = AbortSignal.timeout(context.limits.stopMilliseconds);
   const signal = AbortSignal.any([sandbox.signal, job.closing, patience]);
   try {
     await connection.client.abort(agentSessionId, signal);
-    const stored = await readMessages(attended, translator.state, signal);
+    const stored = await readMessages(driven, translator.state, signal);
     const { changes, state } = settle({ state: translator.state, ...stored, end: true });
     Object.assign(translator.state, state);
     await writer.apply(changes, state.lastNumber);
@@ -102,14 +102,14 @@ export async function endInAnyCase(
   } catch (error) {
     job.closing.throwIfAborted();
     context.logger.warn({ err: error, turnId: job.turn.id }, "A turn ended without the agent's own word");
-    return closeAsItIs(attended, translator, ending);
+    return closeAsItIs(driven, translator, ending);
   }
 }
 
 /** Nobody can be asked any more. */
-export async function closeAsItIs(attended: Attended, translator: Translator, ending: TurnEnding): Promise<TurnEnding> {
+export async function closeAsItIs(driven: DrivenTurn, translator: Translator, ending: TurnEnding): Promise<TurnEnding> {
   const { changes, state } = settle({ state: translator.state, messages: [], end: true });
   Object.assign(translator.state, state);
-  await attended.writer.apply(changes, state.lastNumber);
+  await driven.writer.apply(changes, state.lastNumber);
   return ending;
 }

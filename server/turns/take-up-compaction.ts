@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type AgentMessage, initialState } from "../agent/index.ts";
 import { AppError } from "../errors.ts";
-import type { Attended } from "./attend-turn.ts";
+import type { DrivenTurn } from "./drive-turn.ts";
 import { nextEvent, resumeTurn, type TakenUp } from "./take-up-turn.ts";
 import { isLogged, storePrompting } from "./turn-rows.ts";
 
@@ -11,20 +11,20 @@ const pollMilliseconds = 50;
  * A summary of the conversation. opencode chooses the id of the message that it begins with, so it is looked
  * for in the list; from there on the turn is as any other.
  */
-export async function takeUpCompaction(attended: Attended): Promise<TakenUp> {
-  const { context, job, sandbox, connection, agentSessionId } = attended;
+export async function takeUpCompaction(driven: DrivenTurn): Promise<TakenUp> {
+  const { context, job, sandbox, connection, agentSessionId } = driven;
   const { actor, turn } = job;
   const signal = AbortSignal.any([job.stop, job.closing, sandbox.signal]);
   const list = (isFirst: (message: AgentMessage) => boolean) =>
     connection.client.listMessages(agentSessionId, signal, isFirst);
   // The end of the conversation: the last answer, and what stands after it.
   const before = await list(isAnswer);
-  const begun = turn.agentMessageId ?? (turn.state === "running" ? await findBegun(attended, before) : null);
-  const resumed = begun ? await resumeTurn(attended, begun) : null;
+  const begun = turn.agentMessageId ?? (turn.state === "running" ? await findBegun(driven, before) : null);
+  const resumed = begun ? await resumeTurn(driven, begun) : null;
   if (resumed) return resumed;
   const model = modelOf(before);
   if (!model) throw new AppError("conflict", "There is nothing to summarise yet.");
-  const appliedEvent = await nextEvent(attended, signal);
+  const appliedEvent = await nextEvent(driven, signal);
   const events = connection.bus.subscribe({ root: agentSessionId, after: appliedEvent });
   try {
     const patience = AbortSignal.timeout(context.limits.turnMilliseconds);
@@ -57,7 +57,7 @@ export async function takeUpCompaction(attended: Attended): Promise<TakenUp> {
  * The server before this one died between the request and the answer that names the message: a summary that
  * stands last in the conversation and in no turn's log is the one that was asked for then.
  */
-async function findBegun({ context, job }: Attended, messages: readonly AgentMessage[]): Promise<string | null> {
+async function findBegun({ context, job }: DrivenTurn, messages: readonly AgentMessage[]): Promise<string | null> {
   const last = messages.findLast(({ info }) => info.role === "user");
   const part = last?.parts.find(({ type }) => type === "compaction");
   if (!last || !part || (await isLogged(context.database, job.actor, { turn: job.turn, key: part.id }))) return null;

@@ -5,9 +5,9 @@ import {
   recallMessages,
   restoreState,
   settle,
-  type TurnState,
+  type TranslatorState,
 } from "../agent/index.ts";
-import type { Attended } from "./attend-turn.ts";
+import type { DrivenTurn } from "./drive-turn.ts";
 import { memoryKey } from "./place-session.ts";
 import { prefaceFor } from "./replace-session.ts";
 import { readMessages } from "./settle-turn.ts";
@@ -16,30 +16,30 @@ import { storePrompting } from "./turn-rows.ts";
 
 export type TakenUp =
   /** `isIdle`: the agent has done its part, but only the events that follow tell how it ended. */
-  | { state: TurnState; events: EventSubscription; ending: null; isIdle?: boolean }
+  | { state: TranslatorState; events: EventSubscription; ending: null; isIdle?: boolean }
   /** It was over already. */
-  | { state: TurnState; ending: TurnEnding };
+  | { state: TranslatorState; ending: TurnEnding };
 
 /** Brings a turn to where the agent's events tell the rest: prompts it, or goes on where the log stands. */
-export async function takeUpTurn(attended: Attended): Promise<TakenUp> {
-  const { turn } = attended.job;
-  const resumed = turn.agentMessageId ? await resumeTurn(attended, turn.agentMessageId) : null;
-  return resumed ?? (await promptAgent(attended));
+export async function takeUpTurn(driven: DrivenTurn): Promise<TakenUp> {
+  const { turn } = driven.job;
+  const resumed = turn.agentMessageId ? await resumeTurn(driven, turn.agentMessageId) : null;
+  return resumed ?? (await promptAgent(driven));
 }
 
 /** Subscribes before it prompts; the ids are stored before they are sent, so that a takeover can repeat it. */
-async function promptAgent(attended: Attended): Promise<TakenUp> {
-  const { context, job, sandbox, connection, agentSessionId } = attended;
+async function promptAgent(driven: DrivenTurn): Promise<TakenUp> {
+  const { context, job, sandbox, connection, agentSessionId } = driven;
   const { actor, turn } = job;
   const signal = AbortSignal.any([job.stop, job.closing, sandbox.signal]);
   const { bootId } = sandbox.sidecar;
   // Named each time: by itself a session keeps the model of its last prompt, though another was chosen since.
-  const findingModel = findModel(attended, signal);
+  const findingModel = findModel(driven, signal);
   findingModel.catch(() => {});
   let prompting = await job.prompting;
   if (prompting?.bootId !== bootId) {
     const messageId = turn.agentMessageId ?? context.ids.messageId();
-    const appliedEvent = await nextEvent(attended, signal);
+    const appliedEvent = await nextEvent(driven, signal);
     prompting = await storePrompting(context.database, actor, { turn, messageId, appliedEvent, bootId });
   }
   const { messageId, appliedEvent } = prompting;
@@ -56,7 +56,7 @@ async function promptAgent(attended: Attended): Promise<TakenUp> {
       messageId,
       partId: messageId.replace(/^msg_/, "prt_"),
       text: turn.prompt,
-      preface: await findPreface(attended),
+      preface: await findPreface(driven),
       signal: AbortSignal.any([job.closing, sandbox.signal]),
     });
   } catch (error) {
@@ -66,7 +66,7 @@ async function promptAgent(attended: Attended): Promise<TakenUp> {
   return { state, events, ending: null };
 }
 
-async function findModel({ job, sandbox, connection, directory }: Attended, signal: AbortSignal) {
+async function findModel({ job, sandbox, connection, directory }: DrivenTurn, signal: AbortSignal) {
   const placed = connection.placed.get(job.turn.sessionId);
   const { configHash } = sandbox;
   if (placed?.model?.configHash === configHash) return placed.model.named;
@@ -77,7 +77,7 @@ async function findModel({ job, sandbox, connection, directory }: Attended, sign
 
 /** Where a turn that begins now starts to listen. A bus that is away stands in the past, which is not of this turn. */
 export async function nextEvent(
-  { connection: { bus }, sandbox }: Pick<Attended, "connection" | "sandbox">,
+  { connection: { bus }, sandbox }: Pick<DrivenTurn, "connection" | "sandbox">,
   signal: AbortSignal,
 ): Promise<number> {
   const passed = bus.connected ? bus.passed : 0;
@@ -85,7 +85,7 @@ export async function nextEvent(
 }
 
 /** Of a turn that is taken over, the log says what became of the agent's memory. */
-async function findPreface({ context, job, replaced }: Attended): Promise<string | null> {
+async function findPreface({ context, job, replaced }: DrivenTurn): Promise<string | null> {
   const { actor, turn } = job;
   if (replaced) return prefaceFor(replaced);
   if (turn.state === "queued") return null;
@@ -95,8 +95,8 @@ async function findPreface({ context, job, replaced }: Attended): Promise<string
 }
 
 /** Null when the prompt never reached the agent. */
-export async function resumeTurn(attended: Attended, userMessageId: string): Promise<TakenUp | null> {
-  const { context, job, sandbox, writer, connection, agentSessionId, directory, joins } = attended;
+export async function resumeTurn(driven: DrivenTurn, userMessageId: string): Promise<TakenUp | null> {
+  const { context, job, sandbox, writer, connection, agentSessionId, directory, joins } = driven;
   const { actor, turn } = job;
   const signal = AbortSignal.any([job.closing, sandbox.signal]);
   const { client, bus } = connection;
@@ -110,7 +110,7 @@ export async function resumeTurn(attended: Attended, userMessageId: string): Pro
     const list = () => client.listMessages(agentSessionId, signal, hasId(userMessageId));
     const sent = (await joins.hasAny()) ? await joins.takeUp(await list()) : [];
     const busy = sent.length > 0 || (await client.listBusy(directory, signal)).includes(agentSessionId);
-    const stored = await readMessages(attended, state, signal);
+    const stored = await readMessages(driven, state, signal);
     if (busy && isSameLife) {
       recallMessages(state, stored);
       return { state, events, ending: null };

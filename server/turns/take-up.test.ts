@@ -1,7 +1,7 @@
 import { sql } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type AgentClient, createAgentClient } from "../agent/index.ts";
-import { buildAgentConfig } from "../gateway/agent-config.ts";
+import { buildAgentConfig } from "../gateway/build-agent-config.ts";
 import type { LogEntry } from "../protocol/log-entry.ts";
 import { createSidecarClient } from "../sandboxes/create-sidecar-client.ts";
 import type { SidecarClient } from "../sandboxes/sidecar-client.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { AppError } from "../errors.ts";
-import type { Attended } from "./attend-turn.ts";
+import type { DrivenTurn } from "./drive-turn.ts";
 import type { TurnLimits } from "./turn-context.ts";
 import { createTurnWatch } from "./turn-watch.ts";
 
@@ -11,7 +11,7 @@ function watchTurn(limits: Partial<TurnLimits>, options: { startedAt?: Date; isA
   const closing = new AbortController();
   const aborts: string[] = [];
   const patient = { turnMilliseconds: 60_000, inactivityMilliseconds: 60_000, stopMilliseconds: 60_000 };
-  const attended = {
+  const driven = {
     context: { limits: { ...patient, ...limits }, logger: { warn() {} } },
     job: {
       stop: stop.signal,
@@ -21,8 +21,8 @@ function watchTurn(limits: Partial<TurnLimits>, options: { startedAt?: Date; isA
     sandbox: { signal: lost.signal },
     connection: { client: { abort: async (id: string) => void aborts.push(id) } },
     agentSessionId: "ses_1",
-  } as unknown as Attended;
-  const watch = createTurnWatch(attended, { close: ended.resolve, isAsking: options.isAsking ?? (() => false) });
+  } as unknown as DrivenTurn;
+  const watch = createTurnWatch(driven, { close: ended.resolve, isAsking: options.isAsking ?? (() => false) });
   return { watch, ended: ended.promise, lost, stop, closing, aborts };
 }
 

@@ -1,4 +1,4 @@
-import type { Attended } from "./attend-turn.ts";
+import type { DrivenTurn } from "./drive-turn.ts";
 import { failed, stopped, type TurnEnding } from "./turn-context.ts";
 
 /**
@@ -16,7 +16,7 @@ export interface TurnWatch {
 }
 
 export function createTurnWatch(
-  { context, job, sandbox, connection, agentSessionId }: Attended,
+  { context, job, sandbox, connection, agentSessionId }: DrivenTurn,
   { close, isAsking }: { close(): void; isAsking(): boolean },
 ): TurnWatch {
   const { turnMilliseconds, inactivityMilliseconds, stopMilliseconds } = context.limits;

@@ -1,7 +1,7 @@
 import { type ClientRequest, createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { pipeline } from "node:stream/promises";
 import { endToEndHeaders } from "../hop-headers.ts";
-import { codeOf, Problem, problemBody, problemOf } from "../problem.ts";
+import { codeOf, Problem, problemBody, problemOf } from "../sidecar-problem.ts";
 import { forwardPlainRequest } from "./forward-plain-request.ts";
 import type { AskServer } from "./server-connection.ts";
 import { tunnel } from "./tunnel.ts";

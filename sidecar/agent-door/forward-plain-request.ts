@@ -2,7 +2,7 @@ import { type IncomingMessage, type ServerResponse, request as sendRequest } fro
 import type { Socket } from "node:net";
 import { pipeline } from "node:stream/promises";
 import { endToEndHeaders } from "../hop-headers.ts";
-import { Problem } from "../problem.ts";
+import { Problem } from "../sidecar-problem.ts";
 import type { AskServer } from "./server-connection.ts";
 import { openTunnel } from "./tunnel.ts";
 

@@ -1,11 +1,11 @@
 import type { IncomingMessage } from "node:http";
 import { Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import { codeOf, Problem, problemBody, problemOf } from "../problem.ts";
+import { codeOf, Problem, problemBody, problemOf } from "../sidecar-problem.ts";
 import type { AskServer } from "./server-connection.ts";
 
 const openDeadline = 30_000;
-const mostIdle = 15 * 60_000;
+const maxIdle = 15 * 60_000;
 
 /** Asks the server's egress for a connection. Resolves with the answer, whatever its status, and the raw socket. */
 export function openTunnel(input: {
@@ -78,7 +78,7 @@ function join(left: Duplex, right: Duplex): void {
     [left, right],
     [right, left],
   ] as const) {
-    if (from instanceof Socket) from.setTimeout(mostIdle, () => from.destroy());
+    if (from instanceof Socket) from.setTimeout(maxIdle, () => from.destroy());
     from.on("error", () => to.destroy());
     from.on("close", () => to.destroy());
     from.pipe(to);

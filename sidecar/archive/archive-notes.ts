@@ -1,7 +1,7 @@
 import type { ArchiveManifest, LeftOutReason } from "../../server/protocol/archive/archive-answers.ts";
 import { isUtf8Name, nameBytes, type RawName, shownName } from "../../server/protocol/archive/raw-name.ts";
 
-const mostListed = 1_000;
+const maxListed = 1_000;
 
 /** Gathers what a manifest says. */
 export interface ArchiveNotes {
@@ -25,11 +25,11 @@ export function createArchiveNotes(): ArchiveNotes {
   return {
     leftOut(name, reason) {
       manifest.leftOutCount += 1;
-      if (manifest.leftOut.length < mostListed) manifest.leftOut.push({ ...noted(name), reason });
+      if (manifest.leftOut.length < maxListed) manifest.leftOut.push({ ...noted(name), reason });
     },
     changed(name, how) {
       manifest.changedCount += 1;
-      if (manifest.changed.length < mostListed) manifest.changed.push({ ...noted(name), how });
+      if (manifest.changed.length < maxListed) manifest.changed.push({ ...noted(name), how });
     },
     packed(bytes) {
       manifest.entries += 1;

@@ -1,13 +1,13 @@
 import { ArchiveRefusal } from "../../server/protocol/archive/archive-refusal.ts";
 import { type RawName, shownName } from "../../server/protocol/archive/raw-name.ts";
 
-const mostSegmentBytes = 255;
-const mostNameBytes = 3_000;
-export const mostDepth = 400;
+const maxSegmentBytes = 255;
+const maxNameBytes = 3_000;
+export const maxDepth = 400;
 
 /** Long before the system would refuse it. */
 export function isTooLong(name: RawName): boolean {
-  return name.length > mostNameBytes;
+  return name.length > maxNameBytes;
 }
 
 /** The parts of a name in an archive; throws for one that could lead anywhere but down. */
@@ -16,14 +16,14 @@ export function segmentsOf(name: RawName): RawName[] {
   if (name.includes("\0")) throw refused(name, "its name is not one");
   const segments = name.split("/").filter((part) => part !== "" && part !== ".");
   if (segments.includes("..")) throw refused(name, "its path leads out with “..”");
-  const tooLong = isTooLong(name) || segments.some((part) => part.length > mostSegmentBytes);
-  if (tooLong || segments.length > mostDepth) throw refused(name, "its name is too long");
+  const tooLong = isTooLong(name) || segments.some((part) => part.length > maxSegmentBytes);
+  if (tooLong || segments.length > maxDepth) throw refused(name, "its name is too long");
   return segments;
 }
 
 /** Whether it is one part of a name, by itself; as far as `segmentsOf` would let it pass unchanged. */
 export function isSegment(part: string): boolean {
-  return part !== "" && part !== "." && part !== ".." && part.length <= mostSegmentBytes && !/[\0/]/.test(part);
+  return part !== "" && part !== "." && part !== ".." && part.length <= maxSegmentBytes && !/[\0/]/.test(part);
 }
 
 export function refused(name: RawName, reason: string): ArchiveRefusal {

@@ -3,7 +3,7 @@ import { availableParallelism } from "node:os";
 import { manifestName } from "../../server/protocol/archive/archive-answers.ts";
 import { ArchiveRefusal } from "../../server/protocol/archive/archive-refusal.ts";
 import { createTarReader } from "../../server/protocol/archive/read-tar.ts";
-import { codeOf, Problem } from "../problem.ts";
+import { codeOf, Problem } from "../sidecar-problem.ts";
 import { refused, segmentsOf } from "./entry-place.ts";
 import { gunzip } from "./gunzip.ts";
 import type { TreeLimits } from "./measure-tree.ts";
@@ -46,8 +46,8 @@ export async function extractArchive(options: ExtractOptions): Promise<Extracted
   const unpacked = gunzip(source, () => places.isBusy && hasFewCores);
   try {
     await mkdir(into, { mode: 0o755 });
-    const mostBytes = limits.mostBytes + limits.mostEntries * headerBytes;
-    const reader = createTarReader(unpacked, { ...limits, mostBytes });
+    const maxBytes = limits.maxBytes + limits.maxEntries * headerBytes;
+    const reader = createTarReader(unpacked, { ...limits, maxBytes });
     for (;;) {
       const next = reader.next();
       const entry = next instanceof Promise ? await next : next;
@@ -56,7 +56,7 @@ export async function extractArchive(options: ExtractOptions): Promise<Extracted
       if (name !== null) {
         entries += 1;
         bytes += entry.size;
-        if (bytes > limits.mostBytes) throw tooLarge(limits.mostBytes);
+        if (bytes > limits.maxBytes) throw tooLarge(limits.maxBytes);
         const placing = places.place(entry, name);
         if (placing) await placing;
       } else if (unrelated === "refuse" && !["", manifestName].includes(segmentsOf(entry.name).join("/"))) {
@@ -74,8 +74,8 @@ export async function extractArchive(options: ExtractOptions): Promise<Extracted
   }
 }
 
-function tooLarge(mostBytes: number): ArchiveRefusal {
-  return new ArchiveRefusal("too-large", `The archive unpacks to more than ${(mostBytes / 1e6).toFixed(1)} MB.`);
+function tooLarge(maxBytes: number): ArchiveRefusal {
+  return new ArchiveRefusal("too-large", `The archive unpacks to more than ${(maxBytes / 1e6).toFixed(1)} MB.`);
 }
 
 const noSpace = ["ENOSPC", "EDQUOT"];

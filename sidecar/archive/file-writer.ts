@@ -40,9 +40,9 @@ const slotCount = 6;
 const slotBytes = 512 * 1024;
 /** Small enough that the thread has something to do early. */
 const batchBytes = 192 * 1024;
-const mostFiles = 64;
+const maxFiles = 64;
 /** A thread costs tens of milliseconds on some core: it is not worth it for few files, unless each takes long. */
-const beforeThread = { files: 100, milliseconds: 50, mostFiles: 800 };
+const beforeThread = { files: 100, milliseconds: 50, maxFiles: 800 };
 
 /** Where no thread can be had the caller writes everything. */
 export function createFileWriter(program: string = writeProgram): FileWriter {
@@ -60,8 +60,8 @@ export function createFileWriter(program: string = writeProgram): FileWriter {
 
   function isWorthAThread(): boolean {
     firstAt ||= performance.now();
-    const { files, milliseconds, mostFiles } = beforeThread;
-    return offered >= mostFiles || (offered >= files && performance.now() - firstAt > milliseconds);
+    const { files, milliseconds, maxFiles } = beforeThread;
+    return offered >= maxFiles || (offered >= files && performance.now() - firstAt > milliseconds);
   }
 
   function startIfPossible(): Worker | null {
@@ -147,7 +147,7 @@ export function createFileWriter(program: string = writeProgram): FileWriter {
       file.body.copy(filling.bytes, filling.used);
       filling.used += file.body.length;
       filling.files.push(file);
-      if (filling.used >= batchBytes || filling.files.length >= mostFiles) send();
+      if (filling.used >= batchBytes || filling.files.length >= maxFiles) send();
     },
     get isBusy() {
       return isBusy();

@@ -1,7 +1,7 @@
 import { readlinkSync } from "node:fs";
 import { nameBytes, type RawName, rawName, rawNameOf } from "../../server/protocol/archive/raw-name.ts";
 
-const mostHops = 40;
+const maxHops = 40;
 
 /**
  * Where a link of the tree leads, as a target relative to the link; null when that is outside, by
@@ -43,7 +43,7 @@ function staysInside(root: string, from: readonly RawName[], target: RawName): b
     }
     hops += 1;
     // A circle leads nowhere, so not out either.
-    if (hops > mostHops) return true;
+    if (hops > maxHops) return true;
     if (next.startsWith("/")) {
       const base = `${rawNameOf(root)}/`;
       if (!`${next}/`.startsWith(base)) return false;

@@ -2,7 +2,7 @@ import { promisify } from "node:util";
 import { createGunzip, gunzipSync, gunzip as gunzipWhole } from "node:zlib";
 import { ArchiveRefusal } from "../../server/protocol/archive/archive-refusal.ts";
 import { drained } from "../drained.ts";
-import { codeOf } from "../problem.ts";
+import { codeOf } from "../sidecar-problem.ts";
 import { blockSize } from "./block-filler.ts";
 import { splitMembers } from "./split-members.ts";
 import { workAhead } from "./work-ahead.ts";
@@ -11,7 +11,7 @@ const unpackMember = promisify(gunzipWhole);
 /** One fewer than the thread pool has threads: that one writes files. */
 const atOnce = 3;
 /** Of one member, unpacked. */
-const mostBlockBytes = 4 * 1024 * 1024;
+const maxBlockBytes = 4 * 1024 * 1024;
 
 /**
  * Unpacks while it is read. All of the source is read, also what follows the last member. Members that
@@ -50,7 +50,7 @@ export async function* gunzip(
 }
 
 // One byte more than comes, so that zlib sees the end without asking for another buffer.
-const memberOptions = { chunkSize: blockSize + 1, maxOutputLength: mostBlockBytes };
+const memberOptions = { chunkSize: blockSize + 1, maxOutputLength: maxBlockBytes };
 
 async function unpack(member: Buffer, isHere: boolean): Promise<Buffer> {
   const block = isHere ? gunzipSync(member, memberOptions) : await unpackMember(member, memberOptions);

@@ -7,7 +7,7 @@ import { workAhead } from "./work-ahead.ts";
 /** Level 1 of the zlib in Node makes less of text than `gzip -1` does, and more of programs; level 2 takes longer. */
 const levels = { text: 1, other: 2 };
 /** Text shrinks to less than this. */
-const mostShareOfText = 0.4;
+const maxShareOfText = 0.4;
 /** More than the thread pool has threads: none waits while this one reads files. */
 const atOnce = 6;
 
@@ -22,7 +22,7 @@ export async function* gzipBlocks(blocks: AsyncIterable<Buffer>, pool: BlockPool
   // A block is mostly like those before it.
   let share = 1;
   const makeMember = async (block: Buffer) => {
-    const member = await shorter(block, share < mostShareOfText ? text : other, storing);
+    const member = await shorter(block, share < maxShareOfText ? text : other, storing);
     share = member.length / block.length;
     pool.give(block);
     return member;

@@ -2,11 +2,11 @@ import { existsSync, readFileSync } from "node:fs";
 import { mkdir, open, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
-import { Problem } from "../problem.ts";
+import { Problem } from "../sidecar-problem.ts";
 import { runSystemProgram } from "./run-system-program.ts";
 
 const idPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-const mostKnown = 200;
+const maxKnown = 200;
 
 const knownRecord = z.object({
   /** Newest first. */
@@ -93,7 +93,7 @@ export function createKnownArchives(options: KnownArchivesOptions): KnownArchive
     },
     async add(subject, archiveId) {
       await change(subject, ({ archives: before, unflushed }) => {
-        const archives = [archiveId, ...before.filter((id) => id !== archiveId)].slice(0, mostKnown);
+        const archives = [archiveId, ...before.filter((id) => id !== archiveId)].slice(0, maxKnown);
         const kept = Object.entries(unflushed).filter(([id]) => archives.includes(id));
         return { archives, unflushed: { ...Object.fromEntries(kept), [archiveId]: machineBoot } };
       });

@@ -1,13 +1,13 @@
 import type { Stats } from "node:fs";
 import { type RawName, shownName } from "../../server/protocol/archive/raw-name.ts";
-import { Problem } from "../problem.ts";
+import { Problem } from "../sidecar-problem.ts";
 import { createFingerprint } from "./fingerprint.ts";
 import { createTimeSlices } from "./time-slices.ts";
 import { type TreeEntry, type WalkOptions, walkTree } from "./walk-tree.ts";
 
 export interface TreeLimits {
-  mostBytes: number;
-  mostEntries: number;
+  maxBytes: number;
+  maxEntries: number;
 }
 
 export interface TreeMeasure {
@@ -21,7 +21,7 @@ export interface TreeMeasure {
 }
 
 const heaviestCount = 5;
-const mostHardLinks = 200_000;
+const maxHardLinks = 200_000;
 /** Clocks of file systems tick coarsely: a write right after the look at a file may leave its times as they were. */
 export const settledMilliseconds = 20;
 
@@ -68,22 +68,22 @@ export function createHardLinks(): { firstName(name: RawName, status: Stats): Ra
       const first = names.get(key);
       if (first !== undefined) return first;
       // Beyond that they are archived as files of their own.
-      if (names.size < mostHardLinks) names.set(key, name);
+      if (names.size < maxHardLinks) names.set(key, name);
       return null;
     },
   };
 }
 
-export function requireWithin(measure: TreeMeasure, { mostBytes, mostEntries }: TreeLimits, what: string): void {
-  if (measure.bytes > mostBytes) {
+export function requireWithin(measure: TreeMeasure, { maxBytes, maxEntries }: TreeLimits, what: string): void {
+  if (measure.bytes > maxBytes) {
     const heavy = measure.heaviest.map(({ name, bytes }) => `${shownName(name)} (${megabytes(bytes)})`).join(", ");
     throw new Problem(
       "too-large",
-      `${what} has ${megabytes(measure.bytes)}, more than the ${megabytes(mostBytes)} that are archived. Largest: ${heavy}`,
+      `${what} has ${megabytes(measure.bytes)}, more than the ${megabytes(maxBytes)} that are archived. Largest: ${heavy}`,
     );
   }
-  if (measure.entries > mostEntries) {
-    throw new Problem("too-large", `${what} has ${measure.entries} files and folders, more than ${mostEntries}.`);
+  if (measure.entries > maxEntries) {
+    throw new Problem("too-large", `${what} has ${measure.entries} files and folders, more than ${maxEntries}.`);
   }
 }
 

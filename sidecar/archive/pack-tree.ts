@@ -4,7 +4,7 @@ import { manifestName } from "../../server/protocol/archive/archive-answers.ts";
 import { encodeEntry, endOfArchive } from "../../server/protocol/archive/encode-entry.ts";
 import type { RawName } from "../../server/protocol/archive/raw-name.ts";
 import { paddingOf } from "../../server/protocol/archive/tar-entry.ts";
-import { codeOf, Problem } from "../problem.ts";
+import { codeOf, Problem } from "../sidecar-problem.ts";
 import { type ArchiveNotes, createArchiveNotes } from "./archive-notes.ts";
 import { type BlockPool, createBlockFiller } from "./block-filler.ts";
 import { createHardLinks, type TreeLimits } from "./measure-tree.ts";
@@ -45,7 +45,7 @@ export async function* packTree(options: PackOptions): AsyncGenerator<Buffer> {
   function count(size: number): void {
     entries += 1;
     bytes += size;
-    if (bytes <= limits.mostBytes && entries <= limits.mostEntries) return;
+    if (bytes <= limits.maxBytes && entries <= limits.maxEntries) return;
     throw new Problem("too-large", "The directory grew beyond its limit while it was archived.");
   }
 

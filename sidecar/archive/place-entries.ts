@@ -1,8 +1,8 @@
 import { chmodSync, linkSync, lstatSync, mkdirSync, type Stats, symlinkSync, unlinkSync } from "node:fs";
 import { nameBytes, type RawName } from "../../server/protocol/archive/raw-name.ts";
 import type { FoundEntry } from "../../server/protocol/archive/read-tar.ts";
-import { codeOf } from "../problem.ts";
-import { isSegment, isTooLong, mostDepth, refused, segmentsOf } from "./entry-place.ts";
+import { codeOf } from "../sidecar-problem.ts";
+import { isSegment, isTooLong, maxDepth, refused, segmentsOf } from "./entry-place.ts";
 import { createFileWriter } from "./file-writer.ts";
 import { createFingerprint, type ToldEntry, type ToldStatus } from "./fingerprint.ts";
 import { type PathOfName, pathIn } from "./walk-tree.ts";
@@ -27,7 +27,7 @@ export interface EntryPlaces {
 
 /** More than any file system's clock is off. */
 const recently = 2_000;
-const mostRemembered = 10_000;
+const maxRemembered = 10_000;
 
 export function createEntryPlaces({ into, rootName }: { into: string; rootName: string }): EntryPlaces {
   const inside = `${rootName}/`;
@@ -81,7 +81,7 @@ export function createEntryPlaces({ into, rootName }: { into: string; rootName: 
       if (codeOf(error) !== "EEXIST") throw error;
       if (!lstatSync(path).isDirectory()) throw refused(name, "it lies below something that is not a folder");
     }
-    if (folders.size >= mostRemembered) forgetFolders(name);
+    if (folders.size >= maxRemembered) forgetFolders(name);
     folders.set(name, name.split("/").length);
   }
 
@@ -169,7 +169,7 @@ export function createEntryPlaces({ into, rootName }: { into: string; rootName: 
       if (name.startsWith(inside) && !isTooLong(name)) {
         const below = name.slice(inside.length);
         const depth = folders.get(parentOf(below));
-        if (depth !== undefined && depth + 1 < mostDepth && isSegment(lastOf(below))) return below;
+        if (depth !== undefined && depth + 1 < maxDepth && isSegment(lastOf(below))) return below;
       }
       const [root, ...segments] = segmentsOf(name);
       return root === rootName ? segments.join("/") : null;

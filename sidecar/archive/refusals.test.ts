@@ -81,7 +81,7 @@ describe("an archive that is refused", () => {
     withFolder(async (folder) => {
       const bomb = gzipSync(bytesOf({ name: "workspace/zeros", content: Buffer.alloc(50_000_000) }));
       expect(bomb.length).toBeLessThan(100_000);
-      const limits = { mostBytes: 1_000_000, mostEntries: 10 };
+      const limits = { maxBytes: 1_000_000, maxEntries: 10 };
       const unrelated = gzipSync(bytesOf({ name: "elsewhere/zeros", content: Buffer.alloc(50_000_000) }));
       await expect(restoreFrom(unrelated, join(folder, "to"), { limits, unrelated: "ignore" })).rejects.toMatchObject({
         kind: "too-large",
@@ -93,7 +93,7 @@ describe("an archive that is refused", () => {
   it("for the number of its entries says so", () =>
     withFolder(async (folder) => {
       const archive = archiveOf(Array.from({ length: 50 }, (_, index) => file(`workspace/${index}`)));
-      const limits = { mostBytes: 1_000_000, mostEntries: 49 };
+      const limits = { maxBytes: 1_000_000, maxEntries: 49 };
       await expect(restoreFrom(archive, join(folder, "to"), { limits })).rejects.toMatchObject({ kind: "too-large" });
     }));
 });

@@ -1,5 +1,5 @@
 import { rm } from "node:fs/promises";
-import { codeOf } from "../problem.ts";
+import { codeOf } from "../sidecar-problem.ts";
 import { runSystemProgram } from "./run-system-program.ts";
 
 const deadline = 60_000;

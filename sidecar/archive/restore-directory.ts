@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { LeftOutReason } from "../../server/protocol/archive/archive-answers.ts";
 import { ArchiveRefusal } from "../../server/protocol/archive/archive-refusal.ts";
 import type { RawName } from "../../server/protocol/archive/raw-name.ts";
-import { Problem } from "../problem.ts";
+import { Problem } from "../sidecar-problem.ts";
 import { refused } from "./entry-place.ts";
 import { type Extracted, type ExtractOptions, extractArchive } from "./extract-archive.ts";
 import { measureTree, settledMilliseconds, type TreeMeasure } from "./measure-tree.ts";

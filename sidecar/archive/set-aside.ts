@@ -1,10 +1,10 @@
 import { randomBytes } from "node:crypto";
 import { mkdir, readdir, rename } from "node:fs/promises";
 import { join } from "node:path";
-import { codeOf } from "../problem.ts";
+import { codeOf } from "../sidecar-problem.ts";
 import { removeTree } from "./remove-tree.ts";
 
-const mostSetAside = 2;
+const maxSetAside = 2;
 
 /** Moves a directory out of the way instead of removing it; a few of the newest stay in `place`. Nothing where there is none. */
 export async function setAside(directory: string, place: string): Promise<void> {
@@ -14,5 +14,5 @@ export async function setAside(directory: string, place: string): Promise<void> 
   } catch (error) {
     if (codeOf(error) !== "ENOENT") throw error;
   }
-  for (const name of (await readdir(place)).sort().slice(0, -mostSetAside)) await removeTree(join(place, name));
+  for (const name of (await readdir(place)).sort().slice(0, -maxSetAside)) await removeTree(join(place, name));
 }

@@ -1,7 +1,7 @@
 import { memberHeaderBytes, statedLength } from "./gzip-member.ts";
 
 /** Of one member, packed; others are unpacked as a stream. */
-const mostMemberBytes = 4 * 1024 * 1024;
+const maxMemberBytes = 4 * 1024 * 1024;
 
 /** Of text; for others a larger place is made. */
 const usualMemberBytes = 256 * 1024;
@@ -59,7 +59,7 @@ export function splitMembers(source: AsyncIterable<Uint8Array>): SplitMembers {
   async function* members(): AsyncGenerator<Buffer> {
     for (;;) {
       const length = statedLength(await peek(memberHeaderBytes));
-      if (length === null || length <= memberHeaderBytes || length > mostMemberBytes) return;
+      if (length === null || length <= memberHeaderBytes || length > maxMemberBytes) return;
       yield await take(length);
     }
   }

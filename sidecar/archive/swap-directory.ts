@@ -1,6 +1,6 @@
 import { lstat, open, readdir, rename } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { codeOf } from "../problem.ts";
+import { codeOf } from "../sidecar-problem.ts";
 import { removeTree } from "./remove-tree.ts";
 
 /**

@@ -16,7 +16,7 @@ import { type PackOptions, packTree } from "./pack-tree.ts";
 import { restoreDirectory } from "./restore-directory.ts";
 
 export const run = promisify(execFile);
-export const limits = { mostBytes: 4e9, mostEntries: 1_000_000 };
+export const limits = { maxBytes: 4e9, maxEntries: 1_000_000 };
 
 export async function withFolder(use: (folder: string) => Promise<void>): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), "dm-archive-"));

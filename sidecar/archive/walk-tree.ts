@@ -2,7 +2,7 @@ import { lstatSync, readdirSync, readlinkSync, type Stats } from "node:fs";
 import { basename } from "node:path";
 import type { LeftOutReason } from "../../server/protocol/archive/archive-answers.ts";
 import { nameBytes, type RawName, rawName } from "../../server/protocol/archive/raw-name.ts";
-import { codeOf, Problem } from "../problem.ts";
+import { codeOf, Problem } from "../sidecar-problem.ts";
 import { findInsideTarget } from "./find-inside-target.ts";
 
 export interface TreeEntry {

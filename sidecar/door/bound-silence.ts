@@ -1,12 +1,12 @@
 import type { IncomingMessage } from "node:http";
 
-const mostSilence = 60_000;
+const maxSilence = 60_000;
 
 /** A body may take long, but something of it has to come; to be ended when it was read. */
 export function boundSilence(request: IncomingMessage): Disposable {
   const { socket } = request;
   const silent = () => request.destroy(new Error("nothing came for a minute"));
-  socket.setTimeout(mostSilence, silent);
+  socket.setTimeout(maxSilence, silent);
   return {
     [Symbol.dispose]() {
       socket.setTimeout(0);

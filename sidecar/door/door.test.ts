@@ -209,7 +209,7 @@ describe("the memory for nonces", () => {
 
   it("is bounded, and has room again when requests have expired", () => {
     let time = 1_000_000;
-    const verifier = createRequestVerifier({ sandboxId: "s", bootId: "b", publicKey, now: () => time, mostNonces: 2 });
+    const verifier = createRequestVerifier({ sandboxId: "s", bootId: "b", publicKey, now: () => time, maxNonces: 2 });
     const verify = (headers: Record<string, string>) => verifier.verify({ method: "GET", path: "/", headers });
     verify(headersAt(time));
     verify(headersAt(time));

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { Problem, problemBody, problemOf } from "../problem.ts";
+import { Problem, problemBody, problemOf } from "../sidecar-problem.ts";
 import { createExchange, type Exchange } from "./exchange.ts";
 import type { StreamIdentity } from "./read-upload.ts";
 import { findNonce, type RequestVerifier } from "./verify-request.ts";

@@ -1,7 +1,7 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:http";
 import { hashBody, proveAnswer, signatureHeaders, streamedBody } from "../../server/protocol/request-signature.ts";
-import { Problem, problemBody } from "../problem.ts";
-import { mostBodyBytes, readBody } from "./read-body.ts";
+import { Problem, problemBody } from "../sidecar-problem.ts";
+import { maxBodyBytes, readBody } from "./read-body.ts";
 import { readUpload, type StreamIdentity } from "./read-upload.ts";
 import { sendStream } from "./send-stream.ts";
 
@@ -16,7 +16,7 @@ export interface Exchange {
   signal: AbortSignal;
   /** The hash that the body was signed with. */
   bodyHash: string;
-  body(mostBytes?: number): Promise<Buffer>;
+  body(maxBytes?: number): Promise<Buffer>;
   /** A streamed body; throws at its end unless its trailer is right. */
   upload(): AsyncGenerator<Buffer>;
   json(status: number, value: unknown): void;
@@ -81,7 +81,7 @@ export function createExchange(options: ExchangeOptions): Exchange {
     search,
     signal: gone.signal,
     bodyHash,
-    body: (mostBytes = mostBodyBytes) => readBody(request, bodyHash, mostBytes),
+    body: (maxBytes = maxBodyBytes) => readBody(request, bodyHash, maxBytes),
     upload() {
       if (bodyHash === streamedBody && nonce) return readUpload(request, { ...identity, nonce });
       throw new Problem("invalid-input", "The body must be signed as a stream.");

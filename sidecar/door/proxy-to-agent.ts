@@ -1,14 +1,14 @@
 import { Agent, type IncomingMessage, request as sendRequest } from "node:http";
 import { pipeline } from "node:stream/promises";
 import { endToEndHeaders } from "../hop-headers.ts";
-import { codeOf, Problem } from "../problem.ts";
+import { codeOf, Problem } from "../sidecar-problem.ts";
 import type { AgentAddress } from "../supervisor/agent-process.ts";
 import type { Supervisor } from "../supervisor/supervisor.ts";
 import type { Exchange } from "./exchange.ts";
 
 const pool = new Agent({ keepAlive: true, maxSockets: 64 });
 /** Of silence, for a call that nobody waits for any more. */
-const mostAloneMilliseconds = 60_000;
+const maxAloneMilliseconds = 60_000;
 
 /**
  * `/agent/*`: opencode's own API, streamed. The body was checked as a whole before, so it is sent as
@@ -65,7 +65,7 @@ function ask(input: {
       },
       agent: pooled ? pool : false,
     });
-    const onLeft = () => request.setTimeout(mostAloneMilliseconds, () => request.destroy());
+    const onLeft = () => request.setTimeout(maxAloneMilliseconds, () => request.destroy());
     exchange.signal.addEventListener("abort", onLeft, { once: true });
     request.on("close", () => exchange.signal.removeEventListener("abort", onLeft));
     request.on("response", resolve);

@@ -1,7 +1,7 @@
 import { createHash, type KeyObject } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { isUploadSignature, streamTrailers } from "../../server/protocol/request-signature.ts";
-import { Problem } from "../problem.ts";
+import { Problem } from "../sidecar-problem.ts";
 import { boundSilence } from "./bound-silence.ts";
 
 export interface StreamIdentity {

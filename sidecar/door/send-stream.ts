@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { OutgoingHttpHeaders, ServerResponse } from "node:http";
 import { proveDownload, streamTrailers } from "../../server/protocol/request-signature.ts";
 import { drained } from "../drained.ts";
-import { Problem } from "../problem.ts";
+import { Problem } from "../sidecar-problem.ts";
 
 export interface SendStreamInput {
   response: ServerResponse;

@@ -6,7 +6,7 @@ import {
   signatureLifetimeMilliseconds,
 } from "../../server/protocol/request-signature.ts";
 import { supersededCode } from "../../server/protocol/sidecar.ts";
-import { Problem } from "../problem.ts";
+import { Problem } from "../sidecar-problem.ts";
 
 export interface RequestVerifier {
   /**
@@ -24,7 +24,7 @@ export interface RequestVerifierOptions {
   /** Another server has taken over the sandbox. */
   onTakenOver?: () => void;
   now?: () => number;
-  mostNonces?: number;
+  maxNonces?: number;
 }
 
 const noncePattern = /^[A-Za-z0-9_-]{16,128}$/;
@@ -35,7 +35,7 @@ export function findNonce(headers: IncomingHttpHeaders): string | null {
 }
 
 export function createRequestVerifier(options: RequestVerifierOptions): RequestVerifier {
-  const { sandboxId, bootId, publicKey, onTakenOver, now = Date.now, mostNonces = 200_000 } = options;
+  const { sandboxId, bootId, publicKey, onTakenOver, now = Date.now, maxNonces = 200_000 } = options;
   // Only nonces of well-signed requests get in, in the order of their arrival, which is nearly that of their end.
   const seen = new Map<string, number>();
   let highestEpoch = 0;
@@ -50,7 +50,7 @@ export function createRequestVerifier(options: RequestVerifierOptions): RequestV
   function remember(nonce: string, time: number): void {
     forget(time);
     if (seen.has(nonce)) throw refusal("it was used before");
-    if (seen.size >= mostNonces) throw new Problem("limit-exceeded", "Too many requests within a minute.");
+    if (seen.size >= maxNonces) throw new Problem("limit-exceeded", "Too many requests within a minute.");
     // A request of a clock that is ahead stays valid for two lifetimes from now.
     seen.set(nonce, time + 2 * signatureLifetimeMilliseconds);
   }

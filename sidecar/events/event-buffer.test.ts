@@ -23,7 +23,7 @@ describe("the event buffer", () => {
   });
 
   it("forgets the oldest beyond its count and tells a late reader of the gap", () => {
-    const buffer = createEventBuffer({ mostEvents: 10 });
+    const buffer = createEventBuffer({ maxEvents: 10 });
     for (let index = 1; index <= 5_000; index += 1) buffer.append(event(String(index)));
     expect([buffer.oldest, buffer.last]).toEqual([4_991, 5_000]);
     expect(buffer.read(4_989, 1_000_000)).toBeNull();
@@ -31,7 +31,7 @@ describe("the event buffer", () => {
   });
 
   it("is bounded by bytes too, and by one event that is larger than all of it", () => {
-    const buffer = createEventBuffer({ mostBytes: 10_000 });
+    const buffer = createEventBuffer({ maxBytes: 10_000 });
     for (let index = 0; index < 100; index += 1) buffer.append(event("x".repeat(1_000)));
     expect(buffer.last - buffer.oldest + 1).toBeLessThan(10);
     buffer.append(event("x".repeat(20_000)));

@@ -11,20 +11,20 @@ export interface EventBuffer {
   append(event: Unnumbered<NumberedEvent>): number;
   readonly oldest: number;
   readonly last: number;
-  /** Encoded events after `number`, about as many as fit into `mostBytes`; null when there is a gap first. */
-  read(number: number, mostBytes: number): { text: string; last: number } | null;
+  /** Encoded events after `number`, about as many as fit into `maxBytes`; null when there is a gap first. */
+  read(number: number, maxBytes: number): { text: string; last: number } | null;
   /** Resolves with the next append, or when aborted. */
   wait(signal: AbortSignal): Promise<void>;
 }
 
 export interface EventBufferOptions {
-  mostEvents?: number;
-  mostBytes?: number;
+  maxEvents?: number;
+  maxBytes?: number;
 }
 
 export function createEventBuffer({
-  mostEvents = 50_000,
-  mostBytes = 64 * 1024 * 1024,
+  maxEvents = 50_000,
+  maxBytes = 64 * 1024 * 1024,
 }: EventBufferOptions = {}): EventBuffer {
   // `events[0]` has the number `oldest`, but for `dropped` leading ones that are cut off now and then.
   let events: string[] = [];
@@ -35,7 +35,7 @@ export function createEventBuffer({
   const waiting = new Set<() => void>();
 
   function shrink(): void {
-    while (last >= oldest && (last - oldest + 1 > mostEvents || bytes > mostBytes)) {
+    while (last >= oldest && (last - oldest + 1 > maxEvents || bytes > maxBytes)) {
       bytes -= Buffer.byteLength(events[dropped] ?? "");
       events[dropped] = "";
       dropped += 1;

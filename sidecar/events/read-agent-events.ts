@@ -17,7 +17,7 @@ export type GlobalEvent = z.infer<typeof globalEvent>;
 const noise = new Set(["sync", "server.heartbeat", "server.connected"]);
 
 // opencode sends a heartbeat every 10 s.
-const mostSilence = 30_000;
+const maxSilence = 30_000;
 const connectDeadline = 5_000;
 
 export interface AgentEventReading {
@@ -39,7 +39,7 @@ export function readAgentEvents({ address, onConnected, onEvent, signal }: Agent
       request.destroy();
       resolve(reason);
     };
-    request.setTimeout(mostSilence, () => request.destroy(new Error("silence")));
+    request.setTimeout(maxSilence, () => request.destroy(new Error("silence")));
     request.on("error", (error) => end(error.message));
     request.on("response", (response: IncomingMessage) => {
       clearTimeout(late);

@@ -44,7 +44,7 @@ describe("serving events", () => {
   }
 
   it("tells a reader that was too slow what it missed, and holds nothing back for it meanwhile", async () => {
-    const buffer = createEventBuffer({ mostEvents: 1_000 });
+    const buffer = createEventBuffer({ maxEvents: 1_000 });
     const append = () =>
       buffer.append({
         type: "agent",
@@ -52,9 +52,9 @@ describe("serving events", () => {
         payload: { type: "x", properties: { text: "x".repeat(2_000) } },
       });
     append();
-    let mostHeld = 0;
+    let maxHeld = 0;
     const port = await listen(buffer, (bytes) => {
-      mostHeld = Math.max(mostHeld, bytes);
+      maxHeld = Math.max(maxHeld, bytes);
     });
     const sent = request({ host: "127.0.0.1", port, path: "/agent-events?after=0", agent: false });
     sent.end();
@@ -69,7 +69,7 @@ describe("serving events", () => {
     answer.setEncoding("utf8").on("data", (text) => parser.feed(text));
     await waitUntil(() => events.some((event) => "number" in event && event.number === buffer.last), "the last event");
     sent.destroy();
-    expect(mostHeld).toBeLessThan(1024 * 1024);
+    expect(maxHeld).toBeLessThan(1024 * 1024);
     const gaps = events.filter((event) => event.type === "gap");
     expect(gaps.length).toBeGreaterThan(0);
     let next = 1;

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import type { NumberedEvent } from "../../server/protocol/sidecar.ts";
 import type { Exchange } from "../door/exchange.ts";
-import { Problem } from "../problem.ts";
+import { Problem } from "../sidecar-problem.ts";
 import type { EventBuffer } from "./event-buffer.ts";
 
 const commentEvery = 10_000;

@@ -1,7 +1,7 @@
 import { constants } from "node:fs";
 import { type FileHandle, mkdir, open, readlink } from "node:fs/promises";
 import { join } from "node:path";
-import { codeOf, Problem } from "../problem.ts";
+import { codeOf, Problem } from "../sidecar-problem.ts";
 
 /**
  * Names below the workspace root that come from outside. Only `sessions/<id>` and the library can
@@ -11,8 +11,8 @@ import { codeOf, Problem } from "../problem.ts";
  */
 const readable = ["sessions", "user_library"];
 const writable = ["sessions"];
-const mostDepth = 64;
-const mostNameBytes = 255;
+const maxDepth = 64;
+const maxNameBytes = 255;
 
 export interface ConfinedPath {
   /** Relative to the workspace root, in the form it is shown. */
@@ -25,9 +25,9 @@ export function parsePath(text: string | null | undefined, { forWriting = false 
   const segments = text.replace(/\/$/, "").split("/");
   const bad = segments.some(
     (name) =>
-      name === "" || name === "." || name === ".." || name.includes("\0") || Buffer.byteLength(name) > mostNameBytes,
+      name === "" || name === "." || name === ".." || name.includes("\0") || Buffer.byteLength(name) > maxNameBytes,
   );
-  if (bad || segments.length > mostDepth) throw new Problem("invalid-input", `Not a path in the workspace: ${text}`);
+  if (bad || segments.length > maxDepth) throw new Problem("invalid-input", `Not a path in the workspace: ${text}`);
   const [top = ""] = segments;
   if (!readable.includes(top)) throw new Problem("not-found", `There is no ${text} in the workspace.`);
   // Below a session's directory, which is itself made and removed as a workspace.

@@ -7,25 +7,25 @@ import { z } from "zod";
 import type { FileEntry } from "../../server/protocol/sidecar.ts";
 import type { Exchange } from "../door/exchange.ts";
 import { checkedBody, parseJson } from "../door/read-body.ts";
-import { codeOf, Problem } from "../problem.ts";
+import { codeOf, Problem } from "../sidecar-problem.ts";
 import { openDirectory, parsePath, withEntry } from "./confined-path.ts";
 
-const mostEntries = 2_000;
-const mostNames = 50_000;
-const mostFileBytes = 2 * 1024 * 1024 * 1024;
+const maxEntries = 2_000;
+const maxNames = 50_000;
+const maxFileBytes = 2 * 1024 * 1024 * 1024;
 
 export async function listFiles({ query, json }: Exchange, root: string): Promise<void> {
   const { path, segments } = parsePath(query.get("path"));
   const directory = await openDirectory(root, { path, segments });
   try {
     const place = `/proc/self/fd/${directory.fd}`;
-    const names = (await readdir(place)).slice(0, mostNames).sort();
+    const names = (await readdir(place)).slice(0, maxNames).sort();
     const entries: FileEntry[] = [];
-    for (const name of names.slice(0, mostEntries)) {
+    for (const name of names.slice(0, maxEntries)) {
       const status = await lstat(`${place}/${name}`).catch(() => null);
       if (status) entries.push(entryOf(`${path}/${name}`, name, status));
     }
-    json(200, { entries, truncated: names.length > mostEntries });
+    json(200, { entries, truncated: names.length > maxEntries });
   } finally {
     await directory.close();
   }
@@ -77,7 +77,7 @@ export async function writeFile(exchange: Exchange, root: string): Promise<void>
       const temporary = `${dirname(place)}/.dormouse-${randomBytes(8).toString("hex")}.tmp`;
       const file = await open(temporary, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, 0o644);
       try {
-        for await (const chunk of checkedBody(request, { bodyHash, mostBytes: mostFileBytes }))
+        for await (const chunk of checkedBody(request, { bodyHash, maxBytes: maxFileBytes }))
           await file.writeFile(chunk);
         await file.sync();
         await rename(temporary, place);

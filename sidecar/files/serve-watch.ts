@@ -1,11 +1,11 @@
 import { readlink } from "node:fs/promises";
 import type { Exchange } from "../door/exchange.ts";
-import { Problem } from "../problem.ts";
+import { Problem } from "../sidecar-problem.ts";
 import { openDirectory, parsePath } from "./confined-path.ts";
 import { watchTree } from "./watch-tree.ts";
 
 const commentEvery = 10_000;
-const mostWatches = 100;
+const maxWatches = 100;
 let watches = 0;
 
 /** `GET /files/watch?path=`. Changes that a slow reader does not take are told as `all` once it reads again. */
@@ -14,7 +14,7 @@ export async function serveWatch(exchange: Exchange, root: string): Promise<void
   const path = parsePath(query.get("path"));
   const directory = await openDirectory(root, path);
   const place = await readlink(`/proc/self/fd/${directory.fd}`).finally(() => directory.close());
-  if (watches >= mostWatches) throw new Problem("limit-exceeded", "Too many folders are being watched.");
+  if (watches >= maxWatches) throw new Problem("limit-exceeded", "Too many folders are being watched.");
   watches += 1;
   let missed = false;
   const send = (change: { paths: string[]; all: boolean }) => {

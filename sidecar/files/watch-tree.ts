@@ -11,8 +11,8 @@ export interface TreeWatch {
 }
 
 const ignored = new Set([".git", "node_modules", ".next", "__pycache__", ".venv", ".cache"]);
-const mostDirectories = 2_000;
-const mostPaths = 200;
+const maxDirectories = 2_000;
+const maxPaths = 200;
 const gatherMilliseconds = 150;
 
 export async function watchTree(input: {
@@ -28,13 +28,13 @@ export async function watchTree(input: {
 
   function tell(): void {
     timer = undefined;
-    const all = changed.size > mostPaths;
+    const all = changed.size > maxPaths;
     onChanged({ paths: all ? [] : [...changed], all });
     changed = new Set();
   }
 
   function note(path: string): void {
-    if (changed.size <= mostPaths) changed.add(path);
+    if (changed.size <= maxPaths) changed.add(path);
     timer ??= setTimeout(tell, gatherMilliseconds);
   }
 
@@ -61,7 +61,7 @@ export async function watchTree(input: {
 
   /** `found` once the tree is watched: what already lies in a new directory was made before anybody looked. */
   async function add(path: string, found: (path: string) => void): Promise<void> {
-    if (closed || watchers.has(path) || watchers.size >= mostDirectories) return;
+    if (closed || watchers.has(path) || watchers.size >= maxDirectories) return;
     try {
       const watcher = watch(join(directory, path), { persistent: false }, (event, name) => {
         if (path === "" && event === "rename") endWhenGone();

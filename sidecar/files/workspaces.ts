@@ -5,8 +5,8 @@ import { promisify } from "node:util";
 import type { KnownArchives } from "../archive/known-archives.ts";
 import { removeTree } from "../archive/remove-tree.ts";
 import type { Exclusive } from "../exclusive.ts";
-import { codeOf, Problem } from "../problem.ts";
-import { workspaceKey } from "../snapshots/snapshots.ts";
+import { codeOf, Problem } from "../sidecar-problem.ts";
+import { workspaceKey } from "../snapshots/create-snapshots.ts";
 import type { WorkspaceLives } from "../snapshots/workspace-lives.ts";
 
 const run = promisify(execFile);

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { lstat } from "node:fs/promises";
 import { backup, DatabaseSync } from "node:sqlite";
 import { Worker } from "node:worker_threads";
-import { codeOf, Problem } from "../problem.ts";
+import { codeOf, Problem } from "../sidecar-problem.ts";
 
 const checkDeadline = 120_000;
 /** All pages in one step: between steps a writer would make it begin again. */

@@ -7,7 +7,7 @@ import { removeTree } from "../archive/remove-tree.ts";
 import type { Copies } from "../archive/send-archive.ts";
 import { setAside } from "../archive/set-aside.ts";
 import type { WalkOptions } from "../archive/walk-tree.ts";
-import { Problem } from "../problem.ts";
+import { Problem } from "../sidecar-problem.ts";
 import { backUpDatabase, createDatabaseCheck, type DatabaseCheck } from "./database.ts";
 
 /** Below the data directory: opencode's own folder, where its databases lie. */

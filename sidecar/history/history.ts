@@ -15,7 +15,7 @@ import type { Reach } from "../archive/swap-directory.ts";
 import type { Exchange } from "../door/exchange.ts";
 import type { Exclusive } from "../exclusive.ts";
 import type { Layout } from "../layout.ts";
-import { Problem } from "../problem.ts";
+import { Problem } from "../sidecar-problem.ts";
 import { createDatabaseCheck } from "./database.ts";
 import { copyDatabases, hasDatabase, historyTraces, historyWalk, settleDamage } from "./history-files.ts";
 import type { HistoryMarker } from "./history-marker.ts";
@@ -46,8 +46,8 @@ export interface HistoryOptions {
   reach?: Reach;
 }
 
-const mostEntries = 2_000_000;
-const homeLimits: TreeLimits = { mostBytes: 4 * 1024 ** 3, mostEntries: 300_000 };
+const maxEntries = 2_000_000;
+const homeLimits: TreeLimits = { maxBytes: 4 * 1024 ** 3, maxEntries: 300_000 };
 const beforeStart = "The agent's start";
 
 export function createHistory(options: HistoryOptions): History {
@@ -68,7 +68,7 @@ export function createHistory(options: HistoryOptions): History {
   /** Bounded by its volume alone; a file that claims to be larger than that is made of holes. */
   async function historyLimits(): Promise<TreeLimits> {
     const { blocks, bsize } = await statfs(layout.root);
-    return { mostBytes: blocks * bsize, mostEntries };
+    return { maxBytes: blocks * bsize, maxEntries };
   }
 
   /** The subject as archives name it. */

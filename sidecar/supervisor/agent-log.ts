@@ -15,8 +15,8 @@ export interface AgentLog {
   after(number: number): LogLine[];
 }
 
-const mostLines = 2_000;
-const mostCharacters = 4_000;
+const maxLines = 2_000;
+const maxCharacters = 4_000;
 
 export function createAgentLog(): AgentLog {
   const lines: LogLine[] = [];
@@ -24,8 +24,8 @@ export function createAgentLog(): AgentLog {
 
   function add(stream: string, text: string): void {
     last += 1;
-    lines.push({ number: last, at: Date.now(), stream, text: text.slice(0, mostCharacters) });
-    if (lines.length > mostLines) lines.shift();
+    lines.push({ number: last, at: Date.now(), stream, text: text.slice(0, maxCharacters) });
+    if (lines.length > maxLines) lines.shift();
   }
 
   return {

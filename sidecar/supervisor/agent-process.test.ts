@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { waitUntil } from "../test-sidecar.ts";
 import { createAgentLog } from "./agent-log.ts";
 import { launchAgent } from "./agent-process.ts";
-import { identify } from "./processes.ts";
+import { identify } from "./marked-processes.ts";
 
 /** Programs that behave as opencode does on its bad days. */
 describe("an agent's process", () => {

@@ -3,7 +3,7 @@ import { get } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
 import type { AgentLog } from "./agent-log.ts";
-import { signalGroup } from "./processes.ts";
+import { signalGroup } from "./marked-processes.ts";
 
 export interface AgentAddress {
   host: string;

@@ -1,7 +1,7 @@
 import { readFile, rename, rm, writeFile } from "node:fs/promises";
 import { z } from "zod";
 import { agentMark } from "./agent-environment.ts";
-import { endMarked, isAlive, type ProcessIdentity, signalGroup } from "./processes.ts";
+import { endMarked, isAlive, type ProcessIdentity, signalGroup } from "./marked-processes.ts";
 
 const record = z.object({ pid: z.number().int(), startTime: z.string() });
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { type AgentConfig, writeAgentConfig } from "./agent-config.ts";
 import type { AgentAddress, AgentProcess } from "./agent-process.ts";
+import { type AgentConfig, writeAgentConfig } from "./write-agent-config.ts";
 
 export type AgentState = "waiting" | "starting" | "running" | "restarting" | "failed";
 
@@ -39,14 +39,14 @@ export interface SupervisorOptions {
   /** Called when a life that was attached has ended, before its signal is aborted. */
   detach(input: { life: number; cause: string }): Promise<void>;
   report(message: string): void;
-  mostFailures?: number;
+  maxFailures?: number;
   failureWindow?: number;
 }
 
 const longestPause = 10_000;
 
 export function createSupervisor(options: SupervisorOptions): Supervisor {
-  const { configPath, agentPort, mostFailures = 5, failureWindow = 120_000 } = options;
+  const { configPath, agentPort, maxFailures = 5, failureWindow = 120_000 } = options;
   let config = options.config;
   let gate: "closed" | "open" = "closed";
   let state: AgentState = "waiting";
@@ -110,7 +110,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
       options.report(`The agent is not running: ${cause}`);
       const now = Date.now();
       failures = [...failures.filter((time) => now - time < failureWindow), now];
-      if (failures.length >= mostFailures) {
+      if (failures.length >= maxFailures) {
         state = "failed";
         return;
       }

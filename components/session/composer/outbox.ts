@@ -21,12 +21,12 @@ export interface Storage {
   removeItem(key: string): void;
 }
 
-export const mostPromptBytes = 256 * 1024;
+export const maxPromptBytes = 256 * 1024;
 
 export function promptProblem(text: string): string | null {
   if (text.trim() === "") return "empty";
   const bytes = new TextEncoder().encode(text).length;
-  if (bytes <= mostPromptBytes) return null;
+  if (bytes <= maxPromptBytes) return null;
   const size = Math.ceil(bytes / 1024);
   return `This message has ${size} KB; 256 KB fit. Put long text into a file and ask the agent to read it.`;
 }

@@ -5,7 +5,7 @@ import { createLeader, type Leader } from "./leader.ts";
 
 const patienceWithGap = 300;
 const longestPatience = 8000;
-const mostKept = 12;
+const maxKept = 12;
 
 /**
  * One tab's part of the browser's one event connection. It keeps the state of each session it shows
@@ -138,7 +138,7 @@ export function createEventConnection(environment: Environment): EventConnection
 
   function keepFew(): void {
     for (const [id, session] of followed) {
-      if (followed.size <= mostKept) return;
+      if (followed.size <= maxKept) return;
       if (session.listeners.size === 0) followed.delete(id);
     }
   }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { EntryBody, EntryKind, LogEntry, ToolCallBody } from "@/server/protocol/log-entry.ts";
-import { toChanges } from "../../files/changes.ts";
+import { toChanges } from "../../files/file-changes.ts";
 import { stripAnsi } from "./ansi.ts";
 import { readPermission, readQuestions, sayAnswer } from "./ask-view.ts";
 import { type Block, sameSources, toBlocks } from "./blocks.ts";

@@ -6,7 +6,7 @@ export interface DiffLine {
   new: number | null;
 }
 
-const mostCells = 4_000_000;
+const maxCells = 4_000_000;
 
 /**
  * The difference by lines: what is equal at both ends is set aside, the middle is compared by its
@@ -62,7 +62,7 @@ function toLines(text: string): string[] {
 function compare(before: string[], after: string[]): (readonly [DiffLine["kind"], string])[] {
   const removed = (text: string) => ["removed", text] as const;
   const added = (text: string) => ["added", text] as const;
-  if (before.length * after.length > mostCells) return [...before.map(removed), ...after.map(added)];
+  if (before.length * after.length > maxCells) return [...before.map(removed), ...after.map(added)];
   const width = after.length + 1;
   // lengths[i * width + j]: longest common subsequence of before[i…] and after[j…].
   const lengths = new Uint32Array((before.length + 1) * width);

@@ -11,8 +11,8 @@ const shown = (messages: readonly SavedMessage[]) =>
     });
     return `${role} ${words.join(" + ")}`;
   });
-const select = (log: ReturnType<typeof createTestEntries>, mostBytes?: number) =>
-  selectConversation(log.entries, { complete: true, ...(mostBytes ? { mostBytes } : {}) });
+const select = (log: ReturnType<typeof createTestEntries>, maxBytes?: number) =>
+  selectConversation(log.entries, { complete: true, ...(maxBytes ? { maxBytes } : {}) });
 
 describe("the conversation of a log", () => {
   test("has prompts, thoughts, answers and tool results in their roles, a message for each step", () => {

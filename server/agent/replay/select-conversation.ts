@@ -8,7 +8,7 @@ export interface SavedConversation {
 }
 
 /** Enough for any model's context; the rest would only be summarised away. */
-export const mostReplayBytes = 4 * 1024 * 1024;
+export const maxReplayBytes = 4 * 1024 * 1024;
 
 /**
  * What the agent had in mind: from the last compaction on, with the turns that it kept beside its
@@ -16,14 +16,14 @@ export const mostReplayBytes = 4 * 1024 * 1024;
  */
 export function selectConversation(
   entries: readonly SavedEntry[],
-  { complete, mostBytes = mostReplayBytes }: { complete: boolean; mostBytes?: number },
+  { complete, maxBytes = maxReplayBytes }: { complete: boolean; maxBytes?: number },
 ): SavedConversation {
   const messages = readMessages(entries);
   const compaction = messages.findLastIndex(isCompaction);
   const start = compaction < 0 ? 0 : tailStart(messages, compaction);
   const remembered = messages.slice(start);
   const base = compaction < 0 ? [] : messages.slice(compaction, compaction + 2);
-  const kept = newestTurns(remembered, mostBytes - sizeOf(base));
+  const kept = newestTurns(remembered, maxBytes - sizeOf(base));
   const isWhole = kept.length === remembered.length && (complete || compaction >= 0);
   if (isWhole || base.every((message) => kept.includes(message))) return { messages: kept, cut: !isWhole };
   const rest = kept.filter((message) => !base.includes(message));
@@ -39,23 +39,23 @@ function tailStart(messages: readonly SavedMessage[], compaction: number): numbe
   return index < 0 || index > compaction ? compaction : index;
 }
 
-function newestTurns(messages: readonly SavedMessage[], mostBytes: number): SavedMessage[] {
+function newestTurns(messages: readonly SavedMessage[], maxBytes: number): SavedMessage[] {
   let kept: SavedMessage[] = [];
-  let left = mostBytes;
+  let left = maxBytes;
   for (const turn of turnsOf(messages).reverse()) {
     const size = sizeOf(turn);
     if (size <= left) {
       kept = [...turn, ...kept];
       left -= size;
-    } else return kept.length > 0 ? kept : endOf(turn, mostBytes);
+    } else return kept.length > 0 ? kept : endOf(turn, maxBytes);
   }
   return kept;
 }
 
 /** Of a turn that is too long by itself: what was asked, and the last of its answers. */
-function endOf(turn: readonly SavedMessage[], mostBytes: number): SavedMessage[] {
+function endOf(turn: readonly SavedMessage[], maxBytes: number): SavedMessage[] {
   const asked = turn.filter(({ role }) => role === "user");
-  let left = mostBytes - sizeOf(asked);
+  let left = maxBytes - sizeOf(asked);
   const kept = new Set(left < 0 ? [] : asked);
   for (const message of turn.filter(({ role }) => role === "assistant").reverse()) {
     left -= sizeOf([message]);

@@ -12,7 +12,7 @@ import type { StoreKey } from "../store-key.ts";
 import type { S3Calls } from "./s3-calls.ts";
 import { isAbsentUpload } from "./s3-error.ts";
 
-const mostParts = 10_000;
+const maxParts = 10_000;
 const partsInFlight = 3;
 
 export interface MultipartUpload {
@@ -56,7 +56,7 @@ export async function startMultipartUpload(
   return {
     async send(body) {
       const number = digests.length + 1;
-      if (number > mostParts) throw new AppError("too-large", "That is larger than the file store takes");
+      if (number > maxParts) throw new AppError("too-large", "That is larger than the file store takes");
       const digest = createHash("sha256").update(body).digest();
       digests.push(digest);
       const sent = sendPart(number, body, digest)

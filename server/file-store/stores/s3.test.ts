@@ -71,7 +71,7 @@ describeFileStore("S3", async () => ({
 
 describe("the S3 store", () => {
   it("copies through the server what the store would not copy by itself", async () => {
-    const store = createS3Store({ ...options(), mostCopyBytes: 1000 });
+    const store = createS3Store({ ...options(), maxCopyBytes: 1000 });
     const [from, to] = [storeKey("large/from"), storeKey("large/to")];
     const written = await store.write(from, inChunks(bytesOf(1001)), never);
     expect(await store.copy(from, to, never)).toBe(true);

@@ -40,7 +40,7 @@ export interface S3StoreOptions {
   /** From here on a body is sent in parts, of this size; the least that S3 takes is 5 MiB. */
   partBytes?: number;
   /** S3 copies no more than this by itself. */
-  mostCopyBytes?: number;
+  maxCopyBytes?: number;
 }
 
 /**
@@ -48,7 +48,7 @@ export interface S3StoreOptions {
  * store checks before anything is visible, and keeps; of a body sent in parts it keeps the composite one instead.
  */
 export function createS3Store(options: S3StoreOptions): FileStore {
-  const { bucket, partBytes = 8 * 1024 * 1024, mostCopyBytes = 5 * 1024 ** 3 } = options;
+  const { bucket, partBytes = 8 * 1024 * 1024, maxCopyBytes = 5 * 1024 ** 3 } = options;
   const limits = { ...defaultLimits, ...options.limits };
   const client = new S3Client({
     region: options.region,
@@ -153,7 +153,7 @@ export function createS3Store(options: S3StoreOptions): FileStore {
       const source = await stat(from, signal);
       // S3 refuses to copy an object onto itself.
       if (!source || from === to) return source !== null;
-      if (source.bytes > mostCopyBytes) {
+      if (source.bytes > maxCopyBytes) {
         const body = await read(from, { signal });
         if (body) await write(to, body, signal);
         return body !== null;

@@ -18,8 +18,8 @@ export interface DemoModel {
   }): Promise<void>;
 }
 
-const mostRequestBytes = 50 * 1024 * 1024;
-const mostRemembered = 1_000;
+const maxRequestBytes = 50 * 1024 * 1024;
+const maxRemembered = 1_000;
 const paces = {
   human: { wordMilliseconds: 25, pause: 0.5 },
   instant: { wordMilliseconds: 0, pause: 0.05 },
@@ -33,7 +33,7 @@ export function createDemoModel({ pace }: { pace: DemoPace }): DemoModel {
   function firstTry(body: Buffer): boolean {
     const hash = createHash("sha256").update(body).digest("hex");
     if (tried.has(hash)) return false;
-    if (tried.size >= mostRemembered) tried.clear();
+    if (tried.size >= maxRemembered) tried.clear();
     tried.add(hash);
     return true;
   }
@@ -43,7 +43,7 @@ export function createDemoModel({ pace }: { pace: DemoPace }): DemoModel {
       if (path === "models") {
         return answerJson(response, { object: "list", data: [{ id: "demo", object: "model", name: "Demo model" }] });
       }
-      const body = await readBody(request, mostRequestBytes);
+      const body = await readBody(request, maxRequestBytes);
       if (!body) return answerProblem(response, "openai", problems.tooLarge);
       const chat = parseChat(body);
       if (!chat) return answerProblem(response, "openai", notChat);

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { sidecarOrigin } from "../../protocol/sidecar.ts";
-import { type AgentMessage, type AgentPart, startTestAgent, type TestAgent } from "../test-agent.ts";
+import { type AgentMessage, type AgentPart, startTestAgent, type TestAgent } from "../test-caller.ts";
 import { createTestGateway, type TestGateway } from "../test-gateway.ts";
 import { scripts } from "./choose-act.ts";
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { encodeEntry } from "./encode-entry.ts";
 import { readTar } from "./read-tar.ts";
 
-const limits = { mostBytes: 1e12, mostEntries: 10 };
+const limits = { maxBytes: 1e12, maxEntries: 10 };
 const entry = { kind: "file", name: "workspace/huge", mode: 0o644, modifiedAt: 1_700_000_000, target: "" } as const;
 
 describe("the header of a file", () => {

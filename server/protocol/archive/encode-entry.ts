@@ -1,9 +1,9 @@
 import { isUtf8Name, nameBytes, type RawName } from "./raw-name.ts";
 import { blockBytes, paddingOf, type TarEntry, typeFlags } from "./tar-entry.ts";
 
-const mostNameBytes = 100;
-const mostPrefixBytes = 155;
-const mostOctalSize = 8 ** 11 - 1;
+const maxNameBytes = 100;
+const maxPrefixBytes = 155;
+const maxOctalSize = 8 ** 11 - 1;
 
 /** The end of an archive. */
 export const endOfArchive = Buffer.alloc(2 * blockBytes);
@@ -14,15 +14,15 @@ export function encodeEntry(entry: TarEntry): Buffer {
   const records: [string, RawName][] = [];
   const split = splitName(name);
   if (!split) records.push(["path", name]);
-  if (entry.target.length > mostNameBytes) records.push(["linkpath", entry.target]);
-  if (entry.size > mostOctalSize) records.push(["size", String(entry.size)]);
+  if (entry.target.length > maxNameBytes) records.push(["linkpath", entry.target]);
+  if (entry.size > maxOctalSize) records.push(["size", String(entry.size)]);
   const header = encodeHeader({
-    ...(split ?? { prefix: "", name: name.slice(0, mostNameBytes) }),
+    ...(split ?? { prefix: "", name: name.slice(0, maxNameBytes) }),
     flag: typeFlags[entry.kind],
     size: entry.size,
     mode: entry.mode,
     modifiedAt: entry.modifiedAt,
-    target: entry.target.slice(0, mostNameBytes),
+    target: entry.target.slice(0, maxNameBytes),
   });
   return records.length === 0 ? header : Buffer.concat([encodeRecords(records, entry), header]);
 }
@@ -54,9 +54,9 @@ function encodeRecord(key: string, value: RawName): string {
 
 /** Null when it fits into no header, wherever it is cut. */
 function splitName(name: RawName): { prefix: RawName; name: RawName } | null {
-  if (name.length <= mostNameBytes) return { prefix: "", name };
-  const cut = name.indexOf("/", name.length - mostNameBytes - 1);
-  if (cut <= 0 || cut > mostPrefixBytes || cut === name.length - 1) return null;
+  if (name.length <= maxNameBytes) return { prefix: "", name };
+  const cut = name.indexOf("/", name.length - maxNameBytes - 1);
+  if (cut <= 0 || cut > maxPrefixBytes || cut === name.length - 1) return null;
   return { prefix: name.slice(0, cut), name: name.slice(cut + 1) };
 }
 
@@ -77,9 +77,9 @@ function encodeHeader(fields: HeaderFields): Buffer {
   // Owners are those of whoever restores.
   block.write(octal(0, 8), 108, "latin1");
   block.write(octal(0, 8), 116, "latin1");
-  if (fields.size <= mostOctalSize) block.write(octal(fields.size, 12), 124, "latin1");
+  if (fields.size <= maxOctalSize) block.write(octal(fields.size, 12), 124, "latin1");
   else writeBase256(block, fields.size);
-  block.write(octal(Math.min(Math.max(0, Math.floor(fields.modifiedAt)), mostOctalSize), 12), 136, "latin1");
+  block.write(octal(Math.min(Math.max(0, Math.floor(fields.modifiedAt)), maxOctalSize), 12), 136, "latin1");
   block.write("        ", 148, "latin1");
   block.write(fields.flag, 156, "latin1");
   block.write(fields.target, 157, "latin1");

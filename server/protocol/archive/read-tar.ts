@@ -7,8 +7,8 @@ import { blockBytes, paddingOf, type TarEntry } from "./tar-entry.ts";
 
 export interface TarLimits {
   /** Of everything unpacked, headers too. */
-  mostBytes: number;
-  mostEntries: number;
+  maxBytes: number;
+  maxEntries: number;
 }
 
 /** An entry that exists in the archive, also one of a kind that nobody restores. */
@@ -27,8 +27,8 @@ export interface TarReader {
   next(): FoundEntry | null | Promise<FoundEntry | null>;
 }
 
-const mostExtensionBytes = 64 * 1024;
-const mostExtensionsInARow = 16;
+const maxExtensionBytes = 64 * 1024;
+const maxExtensionsInARow = 16;
 const kinds: Record<string, TarEntry["kind"]> = {
   "0": "file",
   "\0": "file",
@@ -48,10 +48,10 @@ export async function* readTar(source: AsyncIterable<Uint8Array>, limits: TarLim
 }
 
 /** As `readTar`, for many small entries: most of them need no waiting. */
-export function createTarReader(source: AsyncIterable<Uint8Array>, { mostBytes, mostEntries }: TarLimits): TarReader {
+export function createTarReader(source: AsyncIterable<Uint8Array>, { maxBytes, maxEntries }: TarLimits): TarReader {
   const reader = createByteReader(source, (total) => {
-    if (total > mostBytes) {
-      throw new ArchiveRefusal("too-large", `The archive unpacks to more than ${Math.round(mostBytes / 1e6)} MB.`);
+    if (total > maxBytes) {
+      throw new ArchiveRefusal("too-large", `The archive unpacks to more than ${Math.round(maxBytes / 1e6)} MB.`);
     }
   });
   let entries = 0;
@@ -77,8 +77,8 @@ export function createTarReader(source: AsyncIterable<Uint8Array>, { mostBytes, 
 
   function found(header: TarHeader): FoundEntry {
     entries += 1;
-    if (entries > mostEntries) {
-      throw new ArchiveRefusal("too-large", `The archive has more than ${mostEntries} entries.`);
+    if (entries > maxEntries) {
+      throw new ArchiveRefusal("too-large", `The archive has more than ${maxEntries} entries.`);
     }
     const kind = kindOf(header);
     // Like everybody else: only files, and kinds that nobody knows, have a body, whatever the header claims.
@@ -122,7 +122,7 @@ async function nextHeader(reader: ByteReader): Promise<TarHeader | null> {
   let records: PaxRecords = {};
   let longName: RawName | null = null;
   let longTarget: RawName | null = null;
-  for (let extensions = 0; extensions <= mostExtensionsInARow; extensions += 1) {
+  for (let extensions = 0; extensions <= maxExtensionsInARow; extensions += 1) {
     const block = reader.takeNow(blockBytes) ?? (await reader.take(blockBytes));
     if (!block) throw broken("its end is missing");
     const header = decodeHeader(block);
@@ -136,7 +136,7 @@ async function nextHeader(reader: ByteReader): Promise<TarHeader | null> {
         modifiedAt: records.mtime ?? header.modifiedAt,
       };
     }
-    if (header.size > mostExtensionBytes) throw broken("an extended header is too long");
+    if (header.size > maxExtensionBytes) throw broken("an extended header is too long");
     const body = (await reader.take(header.size + paddingOf(header.size)))?.subarray(0, header.size);
     if (!body) throw broken("it ends within an entry");
     // Global records are comments in practice: nothing in them is believed.

@@ -12,7 +12,7 @@ import { restoreDirectory } from "../restore-directory.ts";
 const [, , folder = "", megabytes = "1"] = process.argv;
 const root = join(folder, "from");
 const archive = join(folder, "archive");
-const limits = { mostBytes: 1e12, mostEntries: 1_000_000 };
+const limits = { maxBytes: 1e12, maxEntries: 1_000_000 };
 const signal = AbortSignal.timeout(3_600_000);
 
 await mkdir(root);

@@ -16,7 +16,7 @@ await restoreDirectory({
   directory,
   rootName: "workspace",
   unrelated: "refuse",
-  limits: { mostBytes: 1e9, mostEntries: 100_000 },
+  limits: { maxBytes: 1e9, maxEntries: 100_000 },
   signal: AbortSignal.timeout(60_000),
   reach: (reached: SwapPhase) => void (reached === phase && die()),
   async inspect() {

@@ -30,14 +30,14 @@ export interface SandboxPlaces {
 }
 
 // The shortest limit of all systems; a longer path fails with EINVAL.
-const mostSocketPathBytes = 103;
+const maxSocketPathBytes = 103;
 
 /**
  * Everything stands in the home; but when root starts us, sandboxes run as other users, who cannot enter
  * a home below a closed directory such as /root. Then all of it stands below /var/lib/dormouse.
  */
 export function createSandboxPlaces(home: string, options: { longestSocketPath?: number } = {}): SandboxPlaces {
-  const longest = options.longestSocketPath ?? mostSocketPathBytes;
+  const longest = options.longestSocketPath ?? maxSocketPathBytes;
   const passing = process.getuid?.() === 0 ? 0o711 : 0o700;
   let base: Promise<string> | undefined;
   let sockets: Promise<string> | undefined;

@@ -1,7 +1,7 @@
 import { constants } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 
-const mostBytes = 1024 * 1024;
+const maxBytes = 1024 * 1024;
 
 /** For standard output and error of the sidecar. Appending, so that it can be cut at any time. */
 export function openLog(path: string): Promise<FileHandle> {
@@ -12,7 +12,7 @@ export function openLog(path: string): Promise<FileHandle> {
 export async function boundLog(path: string): Promise<void> {
   const file = await openLog(path);
   try {
-    if ((await file.stat()).size > mostBytes) await file.truncate(0);
+    if ((await file.stat()).size > maxBytes) await file.truncate(0);
   } finally {
     await file.close();
   }

@@ -6,7 +6,7 @@ import { networkInterfaces } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, inject, it } from "vitest";
 import type { SandboxBackend, SandboxDoor, SandboxSpec } from "../../sandbox-backend.ts";
-import { connectToDoor } from "./door.ts";
+import { connectToDoor } from "./local-door.ts";
 import { createSandboxPlaces, type SandboxPlace } from "./sandbox-places.ts";
 import { sandboxUid } from "./sandbox-uid.ts";
 import { ask, createSpec, createTestBackend, createTestHome, run } from "./test/test-backend.ts";

@@ -1,6 +1,6 @@
 import { type AgentMessage, hasId } from "../agent/index.ts";
 import { createSerial } from "../lib/serial.ts";
-import type { Attended } from "./attend-turn.ts";
+import type { DrivenTurn } from "./drive-turn.ts";
 import { claimJoin, type JoinedTurn, listJoined, listToJoin, releaseJoin } from "./join-rows.ts";
 
 /**
@@ -8,7 +8,7 @@ import { claimJoin, type JoinedTurn, listJoined, listToJoin, releaseJoin } from 
  * once for all, so the turn is over only when each of them was answered. Open until the turn's end is
  * decided; whatever is sent after that waits in the queue.
  */
-export interface JoinDesk {
+export interface JoinedPrompts {
   /** Takes in what is to be sent now. */
   look(): void;
   /** After a takeover: what had joined. Gives those that the agent has not received, which are sent then. */
@@ -24,8 +24,8 @@ export interface JoinDesk {
   close(): void;
 }
 
-export function createJoinDesk(attended: Omit<Attended, "joins">): JoinDesk {
-  const { context, job, sandbox, writer, connection, agentSessionId } = attended;
+export function createJoinedPrompts(driven: Omit<DrivenTurn, "joins">): JoinedPrompts {
+  const { context, job, sandbox, writer, connection, agentSessionId } = driven;
   const { actor, turn } = job;
   const { database } = context;
   const joined: string[] = [];
@@ -50,7 +50,7 @@ export function createJoinDesk(attended: Omit<Attended, "joins">): JoinDesk {
     joined.push(agentMessageId);
     // In the log before the agent has it: its answer must not stand above it.
     await writer.joinTurn(claimed);
-    await context.log.touch(turn.sessionId);
+    await context.log.notifyViewers(turn.sessionId);
     try {
       await send(claimed);
     } catch (error) {
@@ -58,7 +58,7 @@ export function createJoinDesk(attended: Omit<Attended, "joins">): JoinDesk {
       joined.splice(joined.indexOf(agentMessageId), 1);
       await releaseJoin(database, actor, turnId);
       await writer.add("error", { message: "The agent did not take this message. It waits in the queue again." });
-      await context.log.touch(turn.sessionId);
+      await context.log.notifyViewers(turn.sessionId);
       context.logger.warn({ err: error, turnId }, "A message could not join the running turn");
     }
   }

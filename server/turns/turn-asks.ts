@@ -3,7 +3,7 @@ import type { AgentRequest, Translator, TurnSignal } from "../agent/index.ts";
 import { isAppError } from "../errors.ts";
 import type { EntryBody } from "../protocol/log-entry.ts";
 import { type AskRow, findAsk, insertAsk, listTurnAsks, readPolicy, withdrawAsk } from "./ask-rows.ts";
-import type { Attended } from "./attend-turn.ts";
+import type { DrivenTurn } from "./drive-turn.ts";
 import type { AskAnswer, PermissionReply } from "./index.ts";
 
 type Asked = Extract<TurnSignal, { type: "permission-asked" | "question-asked" }>;
@@ -15,7 +15,7 @@ type AskBody = EntryBody<"ask">;
  * policy says so; under `allow` and `deny` the agent was told beforehand, so that an ask is unexpected and
  * answered at once. What still waits when the turn ends is withdrawn with its end.
  */
-export interface AskDesk {
+export interface TurnAsks {
   /** How many wait for a person. */
   readonly pending: number;
   /** After a takeover: what waits already, and what was answered while nobody was here. */
@@ -28,8 +28,8 @@ export interface AskDesk {
   answer(askId: string): Promise<void>;
 }
 
-export function createAskDesk(attended: Attended, translator: Translator): AskDesk {
-  const { context, job, sandbox, writer, connection, directory } = attended;
+export function createTurnAsks(driven: DrivenTurn, translator: Translator): TurnAsks {
+  const { context, job, sandbox, writer, connection, directory } = driven;
   const { database } = context;
   const { actor, turn } = job;
   const { client } = connection;

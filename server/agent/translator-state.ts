@@ -3,7 +3,7 @@ import type { NumberedEvent } from "../protocol/sidecar.ts";
 import type { LogChange, StepUsage, TranslationState, TurnSignal } from "./index.ts";
 
 /** What the translation of one turn remembers. Plain data (Maps included): `structuredClone` copies it. */
-export interface TurnState extends TranslationState {
+export interface TranslatorState extends TranslationState {
   readonly root: string;
   /** The message that began the turn; ids ascend, so what is older belongs to earlier turns. */
   readonly userMessageId: string;
@@ -78,7 +78,7 @@ export function initialState(input: {
   userMessageId: string;
   /** The title that is known already, so that it is not reported again. */
   title?: string | null;
-}): TurnState {
+}): TranslatorState {
   return {
     root: input.root,
     userMessageId: input.userMessageId,
@@ -120,7 +120,7 @@ export function restoreState(input: {
   title?: string | null;
   appliedEvent: number;
   entries: readonly LoggedEntry[];
-}): TurnState {
+}): TranslatorState {
   const state = initialState(input);
   state.lastNumber = input.appliedEvent;
   // Its busy may lie before the takeover.
@@ -175,6 +175,6 @@ function restorePart(input: { entry: LoggedEntry; session: string; before: Known
   };
 }
 
-function rememberAsk(state: TurnState, ask: EntryBody<"ask">): void {
+function rememberAsk(state: TranslatorState, ask: EntryBody<"ask">): void {
   state.asks.set(ask.agentRequestId, ask.state === "pending" ? "asked" : "replied");
 }

@@ -1,5 +1,5 @@
 /** Sandboxes that are being ended or taken over: whoever wants to wake one of them waits for that. */
-export interface Changes {
+export interface TransitionLock {
   has(sandboxId: string): boolean;
   /** Resolves once nothing is under way, however it went. */
   settled(sandboxId: string): Promise<void>;
@@ -7,7 +7,7 @@ export interface Changes {
   run<Result>(sandboxId: string, work: () => Promise<Result>): Promise<Result>;
 }
 
-export function createChanges(): Changes {
+export function createTransitionLock(): TransitionLock {
   const changes = new Map<string, Promise<void>>();
   return {
     has: (sandboxId) => changes.has(sandboxId),

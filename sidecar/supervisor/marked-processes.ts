@@ -1,6 +1,6 @@
 import { readdir, readFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
-import { codeOf } from "../problem.ts";
+import { codeOf } from "../sidecar-problem.ts";
 
 /** A pid alone may have been given to somebody else since; with the start time it is one process. */
 export interface ProcessIdentity {

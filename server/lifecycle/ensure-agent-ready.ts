@@ -1,13 +1,13 @@
-import { loadConfig, refreshConfig, restartAgent } from "./agent-config.ts";
 import type { WakePhase } from "./index.ts";
 import type { HeldSandbox, LifecycleContext, Look } from "./lifecycle-context.ts";
 import { healthOrGone, waitForAgent } from "./open-sidecar.ts";
+import { loadConfig, refreshConfig, restartAgent } from "./refresh-agent-config.ts";
 
 /**
  * Before a turn: the sidecar proves itself, the agent runs, and with the models it should know. False when
  * the sandbox is gone; throws when it is there and not usable.
  */
-export function makeFit(
+export function ensureAgentReady(
   context: LifecycleContext,
   held: HeldSandbox,
   options: { sessionId: string; say: (phase: WakePhase) => void; signal: AbortSignal },
@@ -32,7 +32,7 @@ export function beginLook(context: LifecycleContext, held: HeldSandbox, signal: 
     at: performance.now(),
     configHash: held.configHash,
     health: healthOrGone(context, { sidecar: held.sidecar, lost: held.lost.signal, signal }),
-    touching: context.leases.touch(held.lease),
+    touching: context.leases.markActive(held.lease),
     loading: loadConfig(context, held.lease.actor),
   };
   for (const begun of [look.health, look.touching, look.loading]) begun.catch(() => {});
@@ -44,10 +44,10 @@ function takeLook(held: HeldSandbox): Look | null {
   const { look } = held;
   held.look = null;
   if (!look || look.configHash !== held.configHash) return null;
-  return performance.now() - look.at < mostLookMilliseconds ? look : null;
+  return performance.now() - look.at < maxLookMilliseconds ? look : null;
 }
 
-const mostLookMilliseconds = 1_000;
+const maxLookMilliseconds = 1_000;
 
 async function reviveAgent(
   context: LifecycleContext,

@@ -17,7 +17,7 @@ import { type PathOfName, pathIn, type WalkOptions } from "../archive/walk-tree.
 import type { Exchange } from "../door/exchange.ts";
 import type { Exclusive } from "../exclusive.ts";
 import type { Layout } from "../layout.ts";
-import { codeOf, Problem } from "../problem.ts";
+import { codeOf, Problem } from "../sidecar-problem.ts";
 import type { WorkspaceLives } from "./workspace-lives.ts";
 
 /** Workspace snapshots: one session's directory as an archive, with its repository. */
@@ -38,7 +38,7 @@ export interface SnapshotsOptions {
 }
 
 const defaultBytes = 4 * 1024 ** 3;
-const mostEntries = 500_000;
+const maxEntries = 500_000;
 /** What `git init` with a root commit leaves behind, at most. */
 const objectsOfNewRepository = 2;
 
@@ -140,10 +140,10 @@ export function createSnapshots({ layout, lives, known, exclusive, reach }: Snap
 
 function limitsOf({ query }: Exchange): TreeLimits {
   const text = query.get("most-bytes");
-  if (text === null) return { mostBytes: defaultBytes, mostEntries };
-  const mostBytes = /^\d{1,15}$/.test(text) ? Number(text) : 0;
-  if (mostBytes === 0) throw new Problem("invalid-input", "“most-bytes” is not a number of bytes.");
-  return { mostBytes, mostEntries };
+  if (text === null) return { maxBytes: defaultBytes, maxEntries };
+  const maxBytes = /^\d{1,15}$/.test(text) ? Number(text) : 0;
+  if (maxBytes === 0) throw new Problem("invalid-input", "“most-bytes” is not a number of bytes.");
+  return { maxBytes, maxEntries };
 }
 
 function workspaceWalk(layout: Layout, root: string): Pick<WalkOptions, "root" | "leaveOut"> {

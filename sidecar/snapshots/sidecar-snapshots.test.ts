@@ -34,14 +34,14 @@ describe("workspace snapshots", () => {
     return Buffer.concat(chunks);
   }
 
-  const create = (sessionId: string, changes: { unless?: string; mostBytes?: number } = {}) =>
+  const create = (sessionId: string, changes: { unless?: string; maxBytes?: number } = {}) =>
     archives.createWorkspace({ sessionId, sink: gather, signal: deadline(), ...changes });
-  const restore = (sessionId: string, bytes: Uint8Array, mostBytes?: number) =>
+  const restore = (sessionId: string, bytes: Uint8Array, maxBytes?: number) =>
     archives.restoreWorkspace({
       sessionId,
       body: chunksOf(bytes),
       signal: deadline(),
-      ...(mostBytes ? { mostBytes } : {}),
+      ...(maxBytes ? { maxBytes } : {}),
     });
 
   async function taken(sessionId: string) {
@@ -137,11 +137,11 @@ describe("workspace snapshots", () => {
     const { id, directory } = await open();
     await writeFile(join(directory, "outputs/video.mp4"), Buffer.alloc(3_000_000, 1));
     await writeFile(join(directory, "small"), "x");
-    await expect(create(id, { mostBytes: 2_000_000 })).rejects.toMatchObject({
+    await expect(create(id, { maxBytes: 2_000_000 })).rejects.toMatchObject({
       kind: "too-large",
       message: expect.stringMatching(/3\.\d MB.*2\.0 MB.*outputs\/video\.mp4 \(3\.0 MB\)/),
     });
-    expect((await create(id, { mostBytes: 4_000_000 })).outcome).toBe("made");
+    expect((await create(id, { maxBytes: 4_000_000 })).outcome).toBe("made");
   });
 
   it("of an empty workspace are none (invariant 21)", async () => {

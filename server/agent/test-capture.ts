@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import type { EntryBody, EntryKind, ToolCallBody } from "../protocol/log-entry.ts";
 import type { NumberedEvent } from "../protocol/sidecar.ts";
 import type { AgentMessage, LogChange, TurnSignal } from "./index.ts";
-import { initialState, type LoggedEntry, type TurnState } from "./turn-state.ts";
+import { initialState, type LoggedEntry, type TranslatorState } from "./translator-state.ts";
 
 /** A session log in memory, as simple as can be: what the changes of a turn amount to. */
 export interface TestEntry extends LoggedEntry {
@@ -98,7 +98,7 @@ export function readCapture(name: string): NumberedEvent[] {
 }
 
 /** The first prompt of the capture: its session is the root. */
-export function stateForCapture(events: readonly NumberedEvent[]): TurnState {
+export function stateForCapture(events: readonly NumberedEvent[]): TranslatorState {
   for (const event of events) {
     if (event.type !== "agent" || event.payload.type !== "message.updated") continue;
     const { id, role, sessionID } = event.payload.properties.info as { id: string; role: string; sessionID: string };

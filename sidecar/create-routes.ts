@@ -11,8 +11,8 @@ import { deleteFile, listFiles, moveFile, readFile, statFile, writeFile } from "
 import { serveWatch } from "./files/serve-watch.ts";
 import type { Workspaces } from "./files/workspaces.ts";
 import type { History } from "./history/history.ts";
-import { Problem } from "./problem.ts";
-import type { Snapshots } from "./snapshots/snapshots.ts";
+import { Problem } from "./sidecar-problem.ts";
+import type { Snapshots } from "./snapshots/create-snapshots.ts";
 import type { AgentLog } from "./supervisor/agent-log.ts";
 import type { Supervisor } from "./supervisor/supervisor.ts";
 

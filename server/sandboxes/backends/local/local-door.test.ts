@@ -4,7 +4,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { connectToDoor, openDoor } from "./door.ts";
+import { connectToDoor, openDoor } from "./local-door.ts";
 
 /** Connections are made, and never taken up: its only thread sleeps. */
 const deaf = `
