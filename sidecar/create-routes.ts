@@ -12,7 +12,7 @@ import { serveWatch } from "./files/serve-watch.ts";
 import type { Workspaces } from "./files/workspaces.ts";
 import type { History } from "./history/history.ts";
 import { Problem } from "./sidecar-problem.ts";
-import type { Snapshots } from "./snapshots/create-snapshots.ts";
+import type { WorkspaceSnapshots } from "./snapshots/workspace-snapshots.ts";
 import type { AgentLog } from "./supervisor/agent-log.ts";
 import type { Supervisor } from "./supervisor/supervisor.ts";
 
@@ -26,7 +26,7 @@ export interface RoutesOptions {
   workspaces: Workspaces;
   importIntoAgent: ImportIntoAgent;
   history: History;
-  snapshots: Snapshots;
+  snapshots: WorkspaceSnapshots;
 }
 
 const uuid = "([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})";

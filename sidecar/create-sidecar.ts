@@ -18,8 +18,8 @@ import { createWorkspaces } from "./files/workspaces.ts";
 import { createHistory } from "./history/history.ts";
 import { createHistoryMarker } from "./history/history-marker.ts";
 import { layoutOf, makeLayout, recoverLayout } from "./layout.ts";
-import { createSnapshots } from "./snapshots/create-snapshots.ts";
 import { createWorkspaceLives } from "./snapshots/workspace-lives.ts";
+import { createWorkspaceSnapshots } from "./snapshots/workspace-snapshots.ts";
 import { agentEnvironment, agentMark } from "./supervisor/agent-environment.ts";
 import { createAgentLog } from "./supervisor/agent-log.ts";
 import { launchAgent } from "./supervisor/agent-process.ts";
@@ -111,7 +111,7 @@ export async function createSidecar(launch: SidecarLaunch, report: (message: str
         environment: agentEnvironment({ layout, sandboxId, programs, agentPort, proxyEgress, password: "" }),
       }),
       history: createHistory({ layout, marker, gate: supervisor, exclusive, known, report: note }),
-      snapshots: createSnapshots({ layout, lives, known, exclusive }),
+      snapshots: createWorkspaceSnapshots({ layout, lives, known, exclusive }),
     }),
     verifier: createRequestVerifier({ sandboxId, bootId, publicKey, onTakenOver: agentDoor.cutCalls }),
     bootSecret,

@@ -20,7 +20,7 @@ export interface Started {
   listensBeyondLoopback: boolean;
   /** What the first-run page asks for; null when it is not asked. */
   setupCode: string | null;
-  /** Settles when the embedded Postgres is lost; never for an external one. */
+  /** Resolves when the embedded Postgres is lost; never for an external one. */
   databaseLost: Promise<void>;
 }
 

@@ -18,7 +18,7 @@ export async function claimFileStore(input: {
   fileStore: FileStore;
   /** The same on every replica. */
   installation: string;
-  /** The old one is gone for good: this one takes its place. */
+  /** The old one is gone for good: this one is used instead. */
   acceptNew: boolean;
   signal: AbortSignal;
 }): Promise<Claim> {

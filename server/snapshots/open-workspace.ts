@@ -22,7 +22,7 @@ export async function openWorkspace(
   const state = await archives.workspaceState(sessionId, signal);
   const prepare = () => sandbox.sidecar.prepareWorkspace(sessionId, signal);
   if (requested) {
-    await replaceAsWished(context, sandbox, { ...opening, row: requested });
+    await replaceAsRequested(context, sandbox, { ...opening, row: requested });
     return { ...(await prepare()), note: null };
   }
   const isThere = !isMissing(state);
@@ -37,14 +37,14 @@ export async function openWorkspace(
   return { ...prepared, note: missed.length > 0 ? noteOn({ row, newest: missed[0], isThere }) : null };
 }
 
-async function replaceAsWished(context: ArchiveContext, sandbox: OwnedSandbox, wish: Replacing): Promise<void> {
+async function replaceAsRequested(context: ArchiveContext, sandbox: OwnedSandbox, request: Replacing): Promise<void> {
   try {
-    await replaceWorkspace(context, sandbox, wish);
+    await replaceWorkspace(context, sandbox, request);
   } catch (error) {
-    wish.signal.throwIfAborted();
+    request.signal.throwIfAborted();
     // What only has to wait is tried again with the next turn; anything else would fail each of them.
     if (!isAppError(error) || (error.kind !== "unavailable" && error.kind !== "timeout")) {
-      await clearRestoreRequest(context, sandbox.actor, wish.sessionId);
+      await clearRestoreRequest(context, sandbox.actor, request.sessionId);
     }
     throw error;
   }

@@ -16,7 +16,7 @@ export interface Replacing {
   ready?(): Promise<void>;
 }
 
-/** Puts a snapshot in the place of whatever is there, which is archived first; where that fails nothing is changed. */
+/** Replaces whatever is there by a snapshot. It is archived first; where that fails nothing is changed. */
 export async function replaceWorkspace(
   context: ArchiveContext,
   sandbox: OwnedSandbox,

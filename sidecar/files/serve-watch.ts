@@ -13,7 +13,7 @@ export async function serveWatch(exchange: Exchange, root: string): Promise<void
   const { response, signal, query } = exchange;
   const path = parsePath(query.get("path"));
   const directory = await openDirectory(root, path);
-  const place = await readlink(`/proc/self/fd/${directory.fd}`).finally(() => directory.close());
+  const realPath = await readlink(`/proc/self/fd/${directory.fd}`).finally(() => directory.close());
   if (watches >= maxWatches) throw new Problem("limit-exceeded", "Too many folders are being watched.");
   watches += 1;
   let missed = false;
@@ -30,7 +30,7 @@ export async function serveWatch(exchange: Exchange, root: string): Promise<void
   const gone = Promise.withResolvers<void>();
   signal.addEventListener("abort", () => gone.resolve());
   const tree = await watchTree({
-    directory: place,
+    directory: realPath,
     onChanged: ({ paths, all }) => send({ paths: paths.map((name) => `${path.path}/${name}`), all }),
     onEnd: () => gone.resolve(),
   });

@@ -17,7 +17,7 @@ import type { Exclusive } from "../exclusive.ts";
 import type { Layout } from "../layout.ts";
 import { Problem } from "../sidecar-problem.ts";
 import { createDatabaseCheck } from "./database.ts";
-import { copyDatabases, hasDatabase, historyTraces, historyWalk, settleDamage } from "./history-files.ts";
+import { copyDatabases, hasDatabase, historyTraces, historyWalk, setDamagedAside } from "./history-files.ts";
 import type { HistoryMarker } from "./history-marker.ts";
 
 /**
@@ -122,9 +122,9 @@ export function createHistory(options: HistoryOptions): History {
           signal: exchange.signal,
           keepIn: keepIn(exchange, "history"),
           async inspect(staged) {
-            const settled = await settleDamage(staged, join(layout.managed, "damaged-history"), check);
-            damage = settled.damage;
-            return settled;
+            const inspected = await setDamagedAside(staged, join(layout.managed, "damaged-history"), check);
+            damage = inspected.damage;
+            return inspected;
           },
           ...(reach ? { reach } : {}),
         });

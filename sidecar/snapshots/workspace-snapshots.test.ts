@@ -123,7 +123,7 @@ describe("workspace snapshots", () => {
       const { note } = await taken(id);
       fingerprint = note.fingerprint;
       return (await create(id, { unless: fingerprint })).outcome === "unchanged";
-    }, "a settled workspace");
+    }, "a steady workspace");
     expect((await archives.workspaceState(id, deadline())).fingerprint).toBe(fingerprint);
     // What is left out is no change.
     await mkdir(join(directory, "node_modules"));
@@ -249,9 +249,9 @@ describe("workspace snapshots", () => {
       await archives.restoreWorkspace({ sessionId: id, body: chunksOf(archive), keep: true, signal: deadline() });
       expect(await readdir(directory)).toEqual(["theirs"]);
     }
-    const place = join(sandbox.workspace, "managed/replaced", id);
-    const kept = (await readdir(place)).sort();
-    const words = await Promise.all(kept.map((name) => readFile(join(place, name, "mine"), "utf8")));
+    const folder = join(sandbox.workspace, "managed/replaced", id);
+    const kept = (await readdir(folder)).sort();
+    const words = await Promise.all(kept.map((name) => readFile(join(folder, name, "mine"), "utf8")));
     expect(words).toEqual(["second", "third"]);
     // A refused one sets nothing aside.
     const refused = chunksOf(archiveOf([{ name: "../b" }]));
@@ -259,9 +259,9 @@ describe("workspace snapshots", () => {
       archives.restoreWorkspace({ sessionId: id, body: refused, keep: true, signal: deadline() }),
     ).rejects.toMatchObject({ kind: "invalid-input" });
     expect(await readdir(directory)).toEqual(["theirs"]);
-    expect((await readdir(place)).sort()).toEqual(kept);
+    expect((await readdir(folder)).sort()).toEqual(kept);
     await boot.client.removeWorkspace(id, deadline());
-    await expect(stat(place)).rejects.toMatchObject({ code: "ENOENT" });
+    await expect(stat(folder)).rejects.toMatchObject({ code: "ENOENT" });
   });
 
   it("that were being restored when the sidecar was killed leave the old workspace", async () => {

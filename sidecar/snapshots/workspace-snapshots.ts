@@ -21,7 +21,7 @@ import { codeOf, Problem } from "../sidecar-problem.ts";
 import type { WorkspaceLives } from "./workspace-lives.ts";
 
 /** Workspace snapshots: one session's directory as an archive, with its repository. */
-export interface Snapshots {
+export interface WorkspaceSnapshots {
   create(exchange: Exchange, sessionId: string): Promise<void>;
   restore(exchange: Exchange, sessionId: string): Promise<void>;
   state(exchange: Exchange, sessionId: string): Promise<void>;
@@ -29,7 +29,7 @@ export interface Snapshots {
   adopt(exchange: Exchange, sessionId: string): Promise<void>;
 }
 
-export interface SnapshotsOptions {
+export interface WorkspaceSnapshotsOptions {
   layout: Layout;
   lives: WorkspaceLives;
   known: KnownArchives;
@@ -46,7 +46,13 @@ export function workspaceKey(sessionId: string): string {
   return `The workspace ${sessionId}`;
 }
 
-export function createSnapshots({ layout, lives, known, exclusive, reach }: SnapshotsOptions): Snapshots {
+export function createWorkspaceSnapshots({
+  layout,
+  lives,
+  known,
+  exclusive,
+  reach,
+}: WorkspaceSnapshotsOptions): WorkspaceSnapshots {
   const directoryOf = (sessionId: string) => join(layout.sessions, sessionId);
 
   async function isThere(sessionId: string): Promise<boolean> {
@@ -148,7 +154,7 @@ function limitsOf({ query }: Exchange): TreeLimits {
 
 function workspaceWalk(layout: Layout, root: string): Pick<WalkOptions, "root" | "leaveOut"> {
   const managed = ["skills", "user_library"].map((name) => rawNameOf(join(layout.root, name)));
-  const isManaged = (target: RawName) => managed.some((place) => target === place || target.startsWith(`${place}/`));
+  const isManaged = (target: RawName) => managed.some((path) => target === path || target.startsWith(`${path}/`));
   return {
     root,
     leaveOut({ name, path, status }) {
