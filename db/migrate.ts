@@ -75,7 +75,7 @@ async function requireSameMasterKey(owner: postgres.Sql, check: string): Promise
   const [row] = await owner<{ same: boolean }[]>`select claim_installation(${check}) as same`;
   if (row?.same) return;
   throw new DatabaseProblem(
-    "The master key is not the one this database was made with, so its secrets cannot be read. Give the right one in DORMOUSE_MASTER_KEY, or the DORMOUSE_HOME whose master-key file holds it.",
+    "The master key is not the one this database was made with, so its secrets cannot be read. Set the right one in DORMOUSE_MASTER_KEY, or the DORMOUSE_HOME whose master-key file holds it.",
   );
 }
 

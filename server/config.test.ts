@@ -122,7 +122,7 @@ describe("the configuration", () => {
     expect(problemsOf(s3)).toEqual([expect.stringContaining("DORMOUSE_S3_BUCKET: is missing")]);
     expect(problemsOf(bucket)).toEqual([expect.stringContaining("needs DORMOUSE_FILE_STORE=s3")]);
     expect(problemsOf({ ...s3, ...bucket, DORMOUSE_FILE_STORE_ROOT: "/mnt" })).toEqual([
-      expect.stringContaining("DORMOUSE_FILE_STORE_ROOT: has no meaning"),
+      expect.stringContaining("DORMOUSE_FILE_STORE_ROOT: cannot be used when"),
     ]);
     expect(problemsOf({ ...s3, ...bucket, DORMOUSE_S3_ACCESS_KEY_ID: "ada" })).toEqual([
       expect.stringContaining("DORMOUSE_S3_SECRET_ACCESS_KEY: is missing"),

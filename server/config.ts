@@ -227,7 +227,7 @@ function fileStoreProblems(given: Record<string, unknown>): string[] {
   const problems: string[] = [];
   if (!given.DORMOUSE_S3_BUCKET) problems.push("DORMOUSE_S3_BUCKET: is missing, and DORMOUSE_FILE_STORE is s3");
   if (given.DORMOUSE_FILE_STORE_ROOT)
-    problems.push("DORMOUSE_FILE_STORE_ROOT: has no meaning when DORMOUSE_FILE_STORE is s3");
+    problems.push("DORMOUSE_FILE_STORE_ROOT: cannot be used when DORMOUSE_FILE_STORE is s3");
   if (!given.DORMOUSE_S3_ACCESS_KEY_ID !== !given.DORMOUSE_S3_SECRET_ACCESS_KEY) {
     const missing = given.DORMOUSE_S3_ACCESS_KEY_ID ? "DORMOUSE_S3_SECRET_ACCESS_KEY" : "DORMOUSE_S3_ACCESS_KEY_ID";
     problems.push(`${missing}: is missing; the two go together`);

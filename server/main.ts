@@ -33,10 +33,10 @@ process.on("message", (message) => {
   if (message === "reload") lifetime.beginReload();
 });
 process.on("unhandledRejection", (error) =>
-  logger.error({ err: error }, "A promise failed and nobody was waiting for it"),
+  logger.error({ err: error }, "A promise was rejected and nothing handled it"),
 );
 process.on("uncaughtException", (error) => {
-  logger.fatal({ err: error }, "Something failed outside every handler: stopping");
+  logger.fatal({ err: error }, "An error was thrown that nothing handled: stopping");
   process.exitCode = 1;
   lifetime.beginEnd();
 });
@@ -81,7 +81,7 @@ function readConfig() {
 
 function reportFailure(error: unknown): void {
   if (isBootError(error)) console.error(`\n${error.message}`);
-  else logger.fatal({ err: error }, "The start failed for a reason that Dormouse does not know");
+  else logger.fatal({ err: error }, "Dormouse could not start because of an unexpected error");
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

@@ -12,7 +12,7 @@ export function EmailField() {
       maxLength={254}
       spellCheck={false}
       required
-      messages={{ missing: "Please give an email address.", form: "That does not look like an email address." }}
+      messages={{ missing: "Enter an email address.", form: "That does not look like an email address." }}
     />
   );
 }
@@ -26,10 +26,10 @@ export function NewPasswordField({ name = "password", label = "Password" }: { na
       autoComplete="new-password"
       maxLength={200}
       required
-      hint={`At least ${shortestPassword} characters. A sentence is good.`}
+      hint={`At least ${shortestPassword} characters. A short sentence works well.`}
       pattern={`.{${shortestPassword},}`}
       messages={{
-        missing: "Please choose a password.",
+        missing: "Choose a password.",
         form: `A password needs at least ${shortestPassword} characters.`,
       }}
     />
@@ -46,7 +46,7 @@ export function PersonFields() {
         autoComplete="name"
         maxLength={100}
         required
-        messages={{ missing: "Please give a name." }}
+        messages={{ missing: "Enter your name." }}
       />
       <EmailField />
       <NewPasswordField />

@@ -10,7 +10,7 @@ export function ProfileForm({ name, save }: { name: string; save: (input: { name
     <Form
       label="Your profile"
       submit={(values) => save({ name: values.name ?? "" })}
-      onSuccess={() => toast.success("Your name is saved.")}
+      onSuccess={() => toast.success("Name saved.")}
     >
       <Field
         name="name"
@@ -19,7 +19,7 @@ export function ProfileForm({ name, save }: { name: string; save: (input: { name
         autoComplete="name"
         maxLength={100}
         required
-        messages={{ missing: "Please give a name." }}
+        messages={{ missing: "Enter your name." }}
       />
       <FormFailure />
       <div>

@@ -42,7 +42,7 @@ async function install(root) {
   const { code, output } = cleanly?.code === 0 ? cleanly : await npm(root, "install");
   if (!readFileSync(lockFile).equals(committed)) writeFileSync(lockFile, committed);
   if (code !== 0) {
-    throw new Problem(`The packages could not be installed (npm ended with ${code}). Its last words:\n\n${output}\n
+    throw new Problem(`The packages could not be installed (npm ended with ${code}). Its last output:\n\n${output}\n
 Check the network and the free disk space, then start again.`);
   }
 }

@@ -9,7 +9,7 @@ export const defaultBaseUrls: Record<ProviderKind, string | undefined> = {
 
 export const providerInput = z.object({
   kind: z.enum(providerKinds, "Choose OpenAI, Anthropic or an OpenAI-compatible endpoint."),
-  name: z.string().trim().min(1, "Please give the provider a name.").max(60, "A name has at most 60 characters."),
+  name: z.string().trim().min(1, "Enter a name for the provider.").max(60, "A name can have at most 60 characters."),
   baseUrl: z
     .string()
     .trim()
@@ -17,14 +17,17 @@ export const providerInput = z.object({
     .pipe(z.url({ protocol: /^https?$/, error: "The address must begin with http:// or https://." }))
     .refine(
       (value) => !new URL(value).username && !new URL(value).search,
-      "The address must not hold a password or a query.",
+      "The address must not contain a password or a query.",
     )
     .optional(),
   key: z
     .string()
     .trim()
     .max(500, "That key is too long.")
-    .regex(/^[\x21-\x7e]*$/, "A key has no spaces or special characters. Was something else copied with it?")
+    .regex(
+      /^[\x21-\x7e]*$/,
+      "A key cannot contain spaces or special characters. Check that nothing else was copied with it.",
+    )
     .optional()
     .transform((value) => value || undefined),
 });
@@ -37,8 +40,8 @@ export const modelList = z
       enabled: z.boolean(),
     }),
   )
-  .max(2_000, "At most 2,000 models.")
+  .max(2_000, "A provider can have at most 2,000 models.")
   .refine(
     (models) => new Set(models.map(({ id }) => id)).size === models.length,
-    "Each model can be listed once only.",
+    "Each model can be listed only once.",
   );

@@ -8,10 +8,10 @@ import type { ReleaseSession, SessionSummary, Sessions } from "./index.ts";
 import type { SessionLog } from "./session-log.ts";
 
 const titleInput = z
-  .string("Please give a title.")
+  .string("Enter a title.")
   .trim()
-  .min(1, "Please give a title.")
-  .max(200, "A title has at most 200 characters.");
+  .min(1, "Enter a title.")
+  .max(200, "A title can have at most 200 characters.");
 
 export interface SessionsOptions {
   database: Database;

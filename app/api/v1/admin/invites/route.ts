@@ -4,7 +4,10 @@ import { route } from "@/app/lib/route-handler.ts";
 import { requireAdmin } from "@/server/auth/require-user.ts";
 import { services } from "@/server/services.ts";
 
-const body = z.object({ role: z.enum(["admin", "user"], "A role is admin or user."), note: z.string().default("") });
+const body = z.object({
+  role: z.enum(["admin", "user"], "The role must be admin or user."),
+  note: z.string().default(""),
+});
 
 export const GET = route(async () => {
   const viewer = await requireAdmin();
