@@ -62,7 +62,7 @@ describe("a session of the agent", { timeout: 90_000 }, () => {
     const input = { agentSessionId: "ses_e1e62b131ffeZHc3uf2O0zA68B", directory: "/x", title: null, signal };
     await expect(broken.ensureSession(input)).rejects.toMatchObject({
       kind: "upstream",
-      status: 500,
+      code: "500",
       requestId: expect.stringMatching(/^err_/),
       message: expect.stringContaining("could not find the session (500)"),
     });
@@ -166,7 +166,7 @@ describe("a prompt", { timeout: 90_000 }, () => {
     const input = { messageId: ids.messageId(), partId: ids.partId(), text: "say x", signal };
     await expect(client.prompt({ ...input, agentSessionId: "ses_e1e62b131ffeZHc3uf2O0zA68B" })).rejects.toMatchObject({
       kind: "not-found",
-      status: 404,
+      code: "404",
     });
     await expect(client.prompt({ ...input, agentSessionId: "../x" })).rejects.toMatchObject({ kind: "internal" });
   });
@@ -259,7 +259,7 @@ describe("what the agent asks", { timeout: 90_000 }, () => {
     const reply = { requestId: question?.id ?? "", answers: [["A"]], directory, signal };
     await client.replyQuestion(reply);
     await expect.poll(() => lastText(agentSessionId), patient).toBe("done");
-    await expect(client.replyQuestion(reply)).rejects.toMatchObject({ kind: "not-found", status: 404 });
+    await expect(client.replyQuestion(reply)).rejects.toMatchObject({ kind: "not-found", code: "404" });
   });
 
   test("can be refused", async () => {

@@ -100,7 +100,7 @@ export function createAgentClient({ sidecar, timeouts, onDeleteFailed }: AgentCl
     try {
       return await expectJson({ method: "GET", path: `/session/${id}`, what: "find the session", signal }, session);
     } catch (error) {
-      if (isAppError(error) && "status" in error && error.status === 404) return null;
+      if (isAppError(error) && error.code === "404") return null;
       throw error;
     }
   }
