@@ -3,7 +3,7 @@ import { z } from "zod";
 import { AppError, isAppError } from "../errors.ts";
 import type { SidecarClient, SidecarRequest } from "../sandboxes/sidecar-client.ts";
 import { createAgentError } from "./agent-error.ts";
-import { idBefore, isAgentSessionId } from "./agent-ids.ts";
+import { idBefore, isAgentSessionId, partIdOf } from "./agent-ids.ts";
 import type { AgentClient, AgentMessage } from "./index.ts";
 import { type Replay, type ReplayEvent, replayEvents } from "./replay/plan-replay.ts";
 
@@ -100,7 +100,7 @@ export function createAgentClient({ sidecar, timeouts, onDeleteFailed }: AgentCl
     try {
       return await expectJson({ method: "GET", path: `/session/${id}`, what: "find the session", signal }, session);
     } catch (error) {
-      if (isAppError(error) && "status" in error && error.status === 404) return null;
+      if (isAppError(error) && error.code === "404") return null;
       throw error;
     }
   }
@@ -155,13 +155,6 @@ export function createAgentClient({ sidecar, timeouts, onDeleteFailed }: AgentCl
       return (await expectJson({ method: "POST", path, json, what: "start a session", signal }, session)).id;
     },
 
-    async ensureSession({ agentSessionId, directory, title, signal }) {
-      if (agentSessionId !== null && (await client.keepSession({ agentSessionId, directory, signal }))) {
-        return { agentSessionId, created: false };
-      }
-      return { agentSessionId: await client.createSession({ directory, title, signal }), created: true };
-    },
-
     async findReplayPlace(directory, signal) {
       const at = inDirectory(directory);
       const what = "report its project and model";
@@ -195,7 +188,8 @@ export function createAgentClient({ sidecar, timeouts, onDeleteFailed }: AgentCl
       await requireReplayed(replay, signal);
     },
 
-    async prompt({ agentSessionId, model, messageId, partId, text, preface, signal }) {
+    async prompt({ agentSessionId, model, messageId, text, preface, signal }) {
+      const partId = partIdOf(messageId);
       const before = preface ? [{ id: idBefore(partId), type: "text", text: preface, synthetic: true }] : [];
       const parts = [...before, { id: partId, type: "text", text }];
       const json = { messageID: messageId, ...(model && { model }), parts };
@@ -268,11 +262,6 @@ export function createAgentClient({ sidecar, timeouts, onDeleteFailed }: AgentCl
     async replyQuestion({ requestId, answers, directory, signal }) {
       const path = `/question/${encodeURIComponent(requestId)}/reply${inDirectory(directory)}`;
       await expectOk({ method: "POST", path, json: { answers }, what: "accept the answer", signal });
-    },
-
-    async rejectQuestion({ requestId, directory, signal }) {
-      const path = `/question/${encodeURIComponent(requestId)}/reject${inDirectory(directory)}`;
-      await expectOk({ method: "POST", path, what: "accept the refusal", signal });
     },
 
     async deleteSession(agentSessionId, signal) {

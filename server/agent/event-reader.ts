@@ -56,7 +56,7 @@ export async function readEvents(input: {
 }
 
 export function streamError(message: string, cause?: unknown): AppError {
-  return Object.assign(new AppError("unavailable", message, { cause }), { code: "stream-error" });
+  return new AppError("unavailable", message, { cause, code: "stream-error" });
 }
 
 async function readOnce(

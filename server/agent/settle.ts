@@ -3,7 +3,7 @@ import { failureOfAgent } from "./agent-failure.ts";
 import { hasId } from "./agent-ids.ts";
 import { applyMessage, applyMessagePart, readPart } from "./apply-message.ts";
 import { closePart, discard, replaceBody } from "./apply-part.ts";
-import type { AgentMessage, LogChange, StepUsage } from "./index.ts";
+import type { AgentMessage, LogChange } from "./index.ts";
 import { isFields } from "./tool-content.ts";
 import type { AgentFailure, AgentPart, Output, TranslatorState } from "./translator-state.ts";
 
@@ -21,8 +21,6 @@ export interface Settlement {
   state: TranslatorState;
   changes: LogChange[];
   outcome: SettledOutcome;
-  /** Each step of the turn once, whether its event was seen or not. */
-  steps: { key: string; usage: StepUsage }[];
 }
 
 /**
@@ -50,7 +48,7 @@ export function settle(input: {
       : outcomeOf(state, { messages, end: input.end === true });
   const outcome: SettledOutcome = input.running && judged.type !== "missing" ? { type: "unfinished" } : judged;
   if (outcome.type !== "unfinished" || input.end) closeAll(state, out);
-  return { state, changes: out.changes, outcome, steps: [...state.steps].map(([key, usage]) => ({ key, usage })) };
+  return { state, changes: out.changes, outcome };
 }
 
 function sincePrompt(state: TranslatorState, messages: readonly AgentMessage[]): readonly AgentMessage[] {

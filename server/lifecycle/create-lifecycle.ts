@@ -236,8 +236,8 @@ export function createLifecycle({ deadlines, ...options }: LifecycleOptions): Li
 
 /** The holder of the lease does what was wanted; whoever can leave it to that one does. */
 function heldElsewhere(): AppError {
-  const error = new AppError("unavailable", "Another server is running this sandbox. Try again shortly.");
-  return Object.assign(error, { refusal: "lease-elsewhere" });
+  const message = "Another server is running this sandbox. Try again shortly.";
+  return new AppError("unavailable", message, { refusal: "lease-elsewhere" });
 }
 
 function expose({ lease, sidecar, lost, configHash }: HeldSandbox): RunningSandbox {

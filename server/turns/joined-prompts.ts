@@ -37,7 +37,6 @@ export function createJoinedPrompts(driven: Omit<DrivenTurn, "joins">): JoinedPr
     await connection.client.prompt({
       agentSessionId,
       messageId: agentMessageId,
-      partId: agentMessageId.replace(/^msg_/, "prt_"),
       text: prompt,
       signal: AbortSignal.any([job.closing, sandbox.signal]),
     });
