@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createAgentIds, isAgentSessionId } from "./agent-ids.ts";
+import { createAgentIds, isAgentSessionId, promptPartId } from "./agent-ids.ts";
 
 test("ids have opencode's form", () => {
   const ids = createAgentIds();
@@ -20,6 +20,10 @@ test("ids ascend within a millisecond, and when the clock is set back", () => {
   now -= 60_000;
   made.push(ids.messageId());
   expect(made.map((id) => id.slice(0, 16))).toEqual([...new Set(made.map((id) => id.slice(0, 16)))].sort());
+});
+
+test("the text of a prompt is known by its message's id, in the form of a part's", () => {
+  expect(promptPartId("msg_1e19d4edf000ZHc3uf2O0zA68B")).toBe("prt_1e19d4edf000ZHc3uf2O0zA68B");
 });
 
 test("only what opencode could have made is a session's id", () => {

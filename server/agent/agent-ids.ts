@@ -42,6 +42,11 @@ export function isLater(id: string, other: unknown): boolean {
   return place !== undefined && otherPlace !== undefined && place > otherPlace;
 }
 
+/** Of the text that a prompt of ours consists of: known wherever the message's id is, so that it need not be stored. */
+export function promptPartId(messageId: string): string {
+  return messageId.replace(/^msg_/, "prt_");
+}
+
 /** Whether a message has that id. */
 export function hasId(id: string): (message: { info: { id: string } }) => boolean {
   return ({ info }) => info.id === id;
