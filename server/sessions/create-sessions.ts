@@ -4,6 +4,7 @@ import type { Database } from "../../db/client.ts";
 import { sessions } from "../../db/schema/index.ts";
 import { parseInput } from "../lib/parse-input.ts";
 import { sessionId } from "../protocol/ids.ts";
+import { maxTitleLength } from "../protocol/limits.ts";
 import type { ReleaseSession, SessionSummary, Sessions } from "./index.ts";
 import type { SessionLog } from "./session-log.ts";
 
@@ -11,7 +12,7 @@ const titleInput = z
   .string("Please give a title.")
   .trim()
   .min(1, "Please give a title.")
-  .max(200, "A title has at most 200 characters.");
+  .max(maxTitleLength, `A title has at most ${maxTitleLength} characters.`);
 
 export interface SessionsOptions {
   database: Database;
