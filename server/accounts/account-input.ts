@@ -1,16 +1,19 @@
 import { z } from "zod";
+import { accountLimits } from "../protocol/limits.ts";
+
+const { minPassword, maxPassword, maxName, maxEmail } = accountLimits;
 
 export const password = z
   .string()
-  .min(12, "A password needs at least 12 characters.")
-  .max(200, "A password can have at most 200 characters.");
+  .min(minPassword, `A password needs at least ${minPassword} characters.`)
+  .max(maxPassword, `A password can have at most ${maxPassword} characters.`);
 
 export const person = z.object({
-  name: z.string().trim().min(1, "Enter a name.").max(100, "A name can have at most 100 characters."),
+  name: z.string().trim().min(1, "Enter a name.").max(maxName, `A name can have at most ${maxName} characters.`),
   email: z
     .string()
     .trim()
-    .max(254, "An email address can have at most 254 characters.")
+    .max(maxEmail, `An email address can have at most ${maxEmail} characters.`)
     .pipe(z.email("That does not look like an email address.")),
   password,
 });
@@ -19,4 +22,4 @@ export const tenantName = z
   .string()
   .trim()
   .min(1, "Enter a name for the organisation.")
-  .max(100, "A name can have at most 100 characters.");
+  .max(maxName, `A name can have at most ${maxName} characters.`);

@@ -1,6 +1,7 @@
 import { and, eq, isNotNull } from "drizzle-orm";
 import { sessions } from "../../db/schema/index.ts";
 import { isAppError } from "../errors.ts";
+import { defaultLimits } from "../file-store/index.ts";
 import { createSerial, type Serial } from "../lib/serial.ts";
 import { type ArchiveContext, cleanUpMilliseconds, type OwnedSandbox, type Subject } from "./archive-context.ts";
 import { readSnapshots } from "./archive-rows.ts";
@@ -15,7 +16,7 @@ export interface TakesArchives extends Archives {
 }
 
 /** Longer than any write to the store may take. */
-const abandonedMilliseconds = 7 * 3_600_000;
+const abandonedMilliseconds = defaultLimits.writeMilliseconds + 3_600_000;
 
 export function createArchives(context: ArchiveContext): TakesArchives {
   const { database, fileStore, logger } = context;

@@ -2,7 +2,8 @@ import type { Database } from "../../db/client.ts";
 import type { Actor } from "../auth/index.ts";
 import { AppError } from "../errors.ts";
 import { sessionId as idSchema } from "../protocol/ids.ts";
-import { maxPromptBytes, type Turn, type TurnKey, type Turns } from "./index.ts";
+import { maxPromptBytes } from "../protocol/limits.ts";
+import type { Turn, TurnKey, Turns } from "./index.ts";
 import { deleteQueued, editQueued, findTurn, markSendNow, moveQueued, type QueueOutcome } from "./queue-rows.ts";
 import { insertOtherTurn } from "./undo-rows.ts";
 

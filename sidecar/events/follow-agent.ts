@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { AgentAddress } from "../supervisor/agent-process.ts";
+import { readAgentEvents } from "../supervisor/read-agent-events.ts";
 import type { EventBuffer } from "./event-buffer.ts";
-import { readAgentEvents } from "./read-agent-events.ts";
 
 const connectDeadline = 15_000;
 const closeDeadline = 1_000;

@@ -1,10 +1,10 @@
 import { readlink } from "node:fs/promises";
+import { heartbeatMilliseconds } from "../../server/protocol/limits.ts";
 import type { Exchange } from "../door/exchange.ts";
 import { Problem } from "../sidecar-problem.ts";
 import { openDirectory, parsePath } from "./confined-path.ts";
 import { watchTree } from "./watch-tree.ts";
 
-const commentEvery = 10_000;
 const maxWatches = 100;
 let watches = 0;
 
@@ -34,7 +34,10 @@ export async function serveWatch(exchange: Exchange, root: string): Promise<void
     onChanged: ({ paths, all }) => send({ paths: paths.map((name) => `${path.path}/${name}`), all }),
     onEnd: () => gone.resolve(),
   });
-  const comments = setInterval(() => response.writableNeedDrain || response.write(": here\n\n"), commentEvery);
+  const comments = setInterval(
+    () => response.writableNeedDrain || response.write(": here\n\n"),
+    heartbeatMilliseconds.sidecar,
+  );
   try {
     // Only now: who has the head misses nothing.
     exchange.stream(200, { "content-type": "text/event-stream", "cache-control": "no-store" });

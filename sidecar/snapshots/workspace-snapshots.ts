@@ -7,8 +7,9 @@ import {
   type WorkspaceState,
 } from "../../server/protocol/archive/archive-answers.ts";
 import { type RawName, rawName, rawNameOf } from "../../server/protocol/archive/raw-name.ts";
+import { workspaceLimits } from "../../server/protocol/limits.ts";
 import { archiveIdIn, type KnownArchives } from "../archive/known-archives.ts";
-import { measureTree, requireWithin, type TreeLimits, type TreeMeasure } from "../archive/measure-tree.ts";
+import { measureTree, requireWithin, type TreeMeasure } from "../archive/measure-tree.ts";
 import { isRegenerable } from "../archive/regenerable.ts";
 import { restoreDirectory } from "../archive/restore-directory.ts";
 import { sendArchive } from "../archive/send-archive.ts";
@@ -37,8 +38,6 @@ export interface WorkspaceSnapshotsOptions {
   reach?: Reach;
 }
 
-const defaultBytes = 4 * 1024 ** 3;
-const maxEntries = 500_000;
 /** What `git init` with a root commit leaves behind, at most. */
 const objectsOfNewRepository = 2;
 
@@ -72,14 +71,13 @@ export function createWorkspaceSnapshots({
           throw new Problem("conflict", "This workspace was neither created nor restored since the sandbox started.");
         }
         if (!(await isThere(sessionId))) throw new Problem("not-found", "This session has no workspace.");
-        const limits = limitsOf(exchange);
         const found = await measure(sessionId, exchange.signal);
         if (found.isEmpty) return exchange.empty(204);
         if (exchange.query.get("unless") === found.fingerprint) return exchange.empty(304);
-        requireWithin(found, limits, "The workspace");
+        requireWithin(found, workspaceLimits, "The workspace");
         await sendArchive(exchange, found, {
           walk: workspaceWalk(layout, directoryOf(sessionId)),
-          limits,
+          limits: workspaceLimits,
           rootName: archiveRoots.workspace,
           withManifest: true,
           ...(id ? { remember: () => known.add(sessionId, id) } : {}),
@@ -98,7 +96,7 @@ export function createWorkspaceSnapshots({
           directory,
           rootName: archiveRoots.workspace,
           unrelated: "refuse",
-          limits: limitsOf(exchange),
+          limits: workspaceLimits,
           signal: exchange.signal,
           keepIn: setsAside ? join(layout.replaced, sessionId) : null,
           ...(reach ? { reach } : {}),
@@ -142,14 +140,6 @@ export function createWorkspaceSnapshots({
       exchange.json(200, {});
     },
   };
-}
-
-function limitsOf({ query }: Exchange): TreeLimits {
-  const text = query.get("most-bytes");
-  if (text === null) return { maxBytes: defaultBytes, maxEntries };
-  const maxBytes = /^\d{1,15}$/.test(text) ? Number(text) : 0;
-  if (maxBytes === 0) throw new Problem("invalid-input", "“most-bytes” is not a number of bytes.");
-  return { maxBytes, maxEntries };
 }
 
 function workspaceWalk(layout: Layout, root: string): Pick<WalkOptions, "root" | "leaveOut"> {

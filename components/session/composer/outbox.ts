@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { maxPromptBytes } from "@/server/protocol/limits.ts";
 
 /**
  * What a person wrote and the server has not yet confirmed, kept in the browser's storage: a reload
@@ -20,8 +21,6 @@ export interface Storage {
   setItem(key: string, value: string): void;
   removeItem(key: string): void;
 }
-
-export const maxPromptBytes = 256 * 1024;
 
 export function promptProblem(text: string): string | null {
   if (text.trim() === "") return "empty";
