@@ -38,7 +38,7 @@ export interface AgentClient {
   }): Promise<{ agentSessionId: string; created: boolean }>;
   /** The model of the configuration that the agent runs with now; null when it names none. */
   findModel(directory: string, signal: AbortSignal): Promise<AgentModel | null>;
-  /** Idempotent by `messageId` and `partId` (FACTS §3). Without `model`, opencode takes the session's last one. */
+  /** Idempotent by `messageId` and `partId` (docs/opencode-facts.md, "Ids of our own"). Without `model`, opencode takes the session's last one. */
   prompt(input: {
     agentSessionId: string;
     model?: AgentModel | null;
