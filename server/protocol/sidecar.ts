@@ -48,7 +48,7 @@ export const sidecarHealth = z.object({
   protocol: z.number().int(),
   sandboxId: z.string(),
   bootId: z.string(),
-  /** Closed until history was restored or explicitly skipped; opencode does not run before (invariant 6). */
+  /** Closed until history was restored or explicitly skipped; opencode does not run before (ARCHITECTURE.md, invariant 6). */
   gate: z.enum(["closed", "open"]),
   agent: z.object({
     state: z.enum(agentStates),
