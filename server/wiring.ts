@@ -74,7 +74,7 @@ const sweepTurnsEveryMilliseconds = 5_000;
 const archiveEveryMilliseconds = 15 * 60_000;
 const claimMilliseconds = 5_000;
 
-/** The composition root: the only place that makes adapters and hands them to those who use them. */
+/** The composition root: alone makes adapters and hands them to those who use them. */
 export async function wire(input: WiringInput): Promise<Wiring> {
   const { config, masterKey, logger, publicUrl, stopping } = input;
   const database = createDatabase(input.applicationUrl);

@@ -99,8 +99,8 @@ it("finds the sandbox's token in no environment, command line or file", async ()
   const [row] = await test.database.transaction(test.actor, (tx) =>
     tx.select().from(sandboxes).where(eq(sandboxes.id, sandboxId)),
   );
-  const { directory: place, workspace } = await createSandboxPaths(test.place.home).of(sandboxId);
-  const { first } = JSON.parse(await readFile(join(place, "life.json"), "utf8")) as { first: { pid: number } };
+  const { directory: own, workspace } = await createSandboxPaths(test.shared.home).of(sandboxId);
+  const { first } = JSON.parse(await readFile(join(own, "life.json"), "utf8")) as { first: { pid: number } };
   const token = test.openToken(row?.tokenEncrypted ?? "", sandboxId);
   expect(token).toMatch(/^dormouse_sandbox_/);
   const inside = processesIn(readlinkSync(`/proc/${first.pid}/ns/pid`));

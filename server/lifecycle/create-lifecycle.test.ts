@@ -40,7 +40,7 @@ const lastOperation = (sandboxId: string) =>
   });
 
 async function lifeOf(sandboxId: string) {
-  const { directory } = await createSandboxPaths(test.place.home).of(sandboxId);
+  const { directory } = await createSandboxPaths(test.shared.home).of(sandboxId);
   return JSON.parse(await readFile(join(directory, "life.json"), "utf8")) as Record<
     "leader" | "first",
     { pid: number }
@@ -71,7 +71,7 @@ describe("waking", () => {
   it("says why when the agent does not start, leaves nothing running, and starts anew the next time", async () => {
     server = await test.startServer({
       backend: {
-        programs: { sidecar: test.place.sidecar, opencode: { path: "/usr/bin/false", version: "none" } },
+        programs: { sidecar: test.shared.sidecar, opencode: { path: "/usr/bin/false", version: "none" } },
       },
       lifecycle: { deadlines: { agentStartMilliseconds: 8_000 } },
     });
@@ -208,7 +208,7 @@ describe("losing", () => {
 describe("a server that comes back", () => {
   it("keeps the sandbox of one that was killed: same boot, same agent, at once", async () => {
     const sessionId = await test.createSession();
-    const input = { ...test.place, actor: test.actor, sessionId };
+    const input = { ...test.shared, actor: test.actor, sessionId };
     const doomed = spawn(
       process.execPath,
       [join(import.meta.dirname, "test/test-doomed-server.ts"), JSON.stringify(input)],

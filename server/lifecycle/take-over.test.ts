@@ -202,7 +202,7 @@ describe("a server that stays", () => {
     const mine = await wakeSession();
     const far = await createTestHome();
     const other = await compose({
-      ...test.place,
+      ...test.shared,
       home: far.home,
       lifecycle: { deadlines: { takeOverEveryMilliseconds: 20 } },
     });

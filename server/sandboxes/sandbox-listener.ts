@@ -6,18 +6,22 @@ export interface SandboxListenerOptions {
   /** Whether a valid sandbox token was shown. */
   isSandbox(headers: IncomingHttpHeaders): Promise<boolean>;
   onError(error: unknown): void;
+  /** How long somebody who was refused may go on: cut at once, a caller that still sends would lose the answer. */
+  lingerMilliseconds?: number;
 }
 
 const headersMilliseconds = 15_000;
-/** Cut at once, a caller that is still sending would lose the answer. */
-const lingerMilliseconds = 1_000;
 
 /**
  * Where sandboxes that have no socket of their own reach the server (DORMOUSE_SANDBOX_LISTEN). It serves the same as
  * those sockets do. Since anybody on the network may come here, nothing of a request but its headers is read before
  * it has shown a sandbox's token; whoever shows none is answered alike, whatever was asked for.
  */
-export function createSandboxListener({ requests, isSandbox, onError }: SandboxListenerOptions): RequestServer {
+export function createSandboxListener(options: SandboxListenerOptions): RequestServer {
+  const { requests, isSandbox, onError, lingerMilliseconds = 1_000 } = options;
+  const refuse = (response: ServerResponse, status: 401 | 503, message: string) =>
+    answerRefusal(response, { status, message, lingerMilliseconds });
+
   async function admit(request: IncomingMessage, response: ServerResponse): Promise<void> {
     try {
       if (!(await isSandbox(request.headers))) return refuse(response, 401, "A sandbox's token is needed here.");
@@ -40,11 +44,14 @@ export function createSandboxListener({ requests, isSandbox, onError }: SandboxL
   return opened;
 }
 
-function refuse(response: ServerResponse, status: number, message: string): void {
+function answerRefusal(
+  response: ServerResponse,
+  { status, message, lingerMilliseconds }: { status: 401 | 503; message: string; lingerMilliseconds: number },
+): void {
   if (response.destroyed) return;
-  const body = JSON.stringify({ error: { kind: status === 401 ? "unauthenticated" : "unavailable", message } });
   const { socket } = response;
-  response.writeHead(status, { "content-type": "application/json" }).end(body);
+  const kind = status === 401 ? "unauthenticated" : "unavailable";
+  response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify({ error: { kind, message } }));
   const timer = setTimeout(() => socket?.destroy(), lingerMilliseconds);
   socket?.once("close", () => clearTimeout(timer));
 }

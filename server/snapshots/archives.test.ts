@@ -58,7 +58,7 @@ async function sleepAndWake(whileAsleep: () => Promise<void> = async () => {}): 
 }
 
 const inSandbox = async (...path: string[]) =>
-  join((await createSandboxPaths(test.place.home).of(sandbox.sandboxId)).workspace, ...path);
+  join((await createSandboxPaths(test.shared.home).of(sandbox.sandboxId)).workspace, ...path);
 const inWorkspace = (name: string) => inSandbox("sessions", sessionId, name);
 const open = () => archives.openWorkspace(sandbox, { sessionId, signal: signal() });
 const workspace = (): Subject => ({ kind: "workspace", sessionId });

@@ -1,9 +1,7 @@
-import { readdirSync, readFileSync, statSync } from "node:fs";
 import { expect } from "vitest";
 import { type BackendUnderTest, describeSandboxBackend } from "../../sandbox-backend.contract.ts";
-import { ask, createSpec, run } from "../../test/test-sandbox.ts";
+import { ask, countSidecars, createSpec, run } from "../../test/test-sandbox.ts";
 import type { LocalIsolation } from "./local-isolations.ts";
-import { identifyProcess } from "./process-identity.ts";
 import { createSandboxPaths } from "./sandbox-paths.ts";
 import { createTestBackend, createTestHome } from "./test/test-backend.ts";
 
@@ -30,19 +28,4 @@ async function createLocal(isolation: LocalIsolation): Promise<BackendUnderTest>
       await remove();
     },
   };
-}
-
-/** Living processes whose command is the sidecar and whose working directory is this workspace, in whatever namespace. */
-function countSidecars(workspace: string): number {
-  const inode = statSync(workspace, { throwIfNoEntry: false })?.ino;
-  return readdirSync("/proc")
-    .filter((name) => /^\d+$/.test(name) && identifyProcess(Number(name)) !== null)
-    .filter((pid) => {
-      try {
-        const command = readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0");
-        return command[1]?.endsWith("sidecar.mjs") && statSync(`/proc/${pid}/cwd`).ino === inode;
-      } catch {
-        return false;
-      }
-    }).length;
 }
