@@ -8,7 +8,7 @@ import { archives as archiveTable, sandboxes, sessions } from "../../db/schema/i
 import { createFileStore, type FileStore } from "../file-store/index.ts";
 import { createLogger } from "../lib/logger.ts";
 import { createLifecycleTest, ensure, type LifecycleTest, type TestServer } from "../lifecycle/test/test-lifecycle.ts";
-import { createSandboxPlaces } from "../sandboxes/backends/local/sandbox-places.ts";
+import { createSandboxPaths } from "../sandboxes/backends/local/sandbox-paths.ts";
 import type { OwnedSandbox, Subject } from "./archive-context.ts";
 import { createArchives } from "./create-archives.ts";
 import { newestHistoryKey, requireStoreKey } from "./store-keys.ts";
@@ -58,7 +58,7 @@ async function sleepAndWake(whileAsleep: () => Promise<void> = async () => {}): 
 }
 
 const inSandbox = async (...path: string[]) =>
-  join((await createSandboxPlaces(test.place.home).of(sandbox.sandboxId)).workspace, ...path);
+  join((await createSandboxPaths(test.shared.home).of(sandbox.sandboxId)).workspace, ...path);
 const inWorkspace = (name: string) => inSandbox("sessions", sessionId, name);
 const open = () => archives.openWorkspace(sandbox, { sessionId, signal: signal() });
 const workspace = (): Subject => ({ kind: "workspace", sessionId });

@@ -6,10 +6,11 @@ import { join } from "node:path";
 import { AppError } from "../../../errors.ts";
 import { canReach } from "../../../lib/can-reach.ts";
 import { sharedDirectory } from "../../../lib/reachable-program.ts";
+import type { LocalIsolation } from "./local-isolations.ts";
 import { sandboxUid } from "./sandbox-uid.ts";
 
 /** Where the files and sockets of one sandbox stand on the host. */
-export interface SandboxPlace {
+export interface PathsOfSandbox {
   /** The server's own: process record and log. The sandbox sees of it only `workspace`. */
   directory: string;
   workspace: string;
@@ -22,10 +23,10 @@ export interface SandboxPlace {
   server: string;
 }
 
-export interface SandboxPlaces {
-  of(sandboxId: string): Promise<SandboxPlace>;
+export interface SandboxPaths {
+  of(sandboxId: string): Promise<PathsOfSandbox>;
   /** Makes what is missing, with the owners and modes that keep sandboxes apart. */
-  make(sandboxId: string, isolation: "sandboxed" | "host"): Promise<SandboxPlace>;
+  make(sandboxId: string, isolation: LocalIsolation): Promise<PathsOfSandbox>;
   listIds(): Promise<string[]>;
 }
 
@@ -36,8 +37,8 @@ const maxSocketPathBytes = 103;
  * Everything stands in the home; but when root starts us, sandboxes run as other users, who cannot enter
  * a home below a closed directory such as /root. Then all of it stands below /var/lib/dormouse.
  */
-export function createSandboxPlaces(home: string, options: { longestSocketPath?: number } = {}): SandboxPlaces {
-  const longest = options.longestSocketPath ?? maxSocketPathBytes;
+export function createSandboxPaths(home: string, options: { maxSocketPath?: number } = {}): SandboxPaths {
+  const longest = options.maxSocketPath ?? maxSocketPathBytes;
   const passing = process.getuid?.() === 0 ? 0o711 : 0o700;
   let base: Promise<string> | undefined;
   let sockets: Promise<string> | undefined;
@@ -50,7 +51,7 @@ export function createSandboxPlaces(home: string, options: { longestSocketPath?:
     return sockets;
   };
 
-  async function of(sandboxId: string): Promise<SandboxPlace> {
+  async function of(sandboxId: string): Promise<PathsOfSandbox> {
     const directory = join(await findBase(), "sandboxes", sandboxId);
     const own = join(await findSockets(), createHash("sha256").update(sandboxId).digest("hex").slice(0, 12));
     return {
@@ -67,19 +68,19 @@ export function createSandboxPlaces(home: string, options: { longestSocketPath?:
   return {
     of,
     async make(sandboxId, isolation) {
-      const place = await of(sandboxId);
+      const paths = await of(sandboxId);
       const uid = isolation === "sandboxed" ? sandboxUid(sandboxId) : null;
       const group = { owner: process.getuid?.() ?? -1, uid };
-      await makeDirectory(join(place.directory, ".."), passing);
-      await makeDirectory(join(place.doorDirectory, "..", ".."), passing);
-      await makeDirectory(place.directory, 0o710, group);
-      await makeDirectory(join(place.doorDirectory, ".."), 0o710, group);
-      await makeDirectory(place.serverDirectory, 0o710, group);
+      await makeDirectory(join(paths.directory, ".."), passing);
+      await makeDirectory(join(paths.doorDirectory, "..", ".."), passing);
+      await makeDirectory(paths.directory, 0o710, group);
+      await makeDirectory(join(paths.doorDirectory, ".."), 0o710, group);
+      await makeDirectory(paths.serverDirectory, 0o710, group);
       // What an earlier life left where its sidecar listened could be anything.
-      await rm(place.doorDirectory, { recursive: true, force: true });
-      await makeDirectory(place.doorDirectory, 0o700, { owner: uid ?? group.owner, uid });
-      await makeDirectory(place.workspace, 0o700, { owner: uid ?? group.owner, uid });
-      return place;
+      await rm(paths.doorDirectory, { recursive: true, force: true });
+      await makeDirectory(paths.doorDirectory, 0o700, { owner: uid ?? group.owner, uid });
+      await makeDirectory(paths.workspace, 0o700, { owner: uid ?? group.owner, uid });
+      return paths;
     },
     async listIds() {
       const names = await readdir(join(await findBase(), "sandboxes")).catch(() => []);
@@ -124,7 +125,7 @@ async function chooseSockets(base: string, limits: { longest: number; passing: n
   return made;
 }
 
-// Whoever else may write to the directory for temporary files could have put something in its place.
+// Whoever else may write to the directory for temporary files could have exchanged it.
 async function isOurs(path: string): Promise<boolean> {
   const status = await lstat(path).catch(() => null);
   return status?.isDirectory() === true && status.uid === process.getuid?.();
