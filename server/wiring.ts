@@ -225,7 +225,7 @@ async function openFileStore(
       ? `The file store (${at}) belongs to another installation of Dormouse.`
       : `The file store (${at}) is not the one that holds this installation's archives: perhaps its disk is not mounted.`;
   throw new BootError(
-    `${found} Give the right one in DORMOUSE_FILE_STORE_ROOT or DORMOUSE_S3_BUCKET. If that is gone for good, start once with DORMOUSE_FILE_STORE_NEW=true: archives that are not in the new one are then lost.`,
+    `${found} Set the right one in DORMOUSE_FILE_STORE_ROOT or DORMOUSE_S3_BUCKET. If that is gone for good, start once with DORMOUSE_FILE_STORE_NEW=true: archives that are not in the new one are then lost.`,
   );
 }
 

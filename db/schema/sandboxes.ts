@@ -7,6 +7,7 @@ import {
   operationStates,
 } from "../../server/protocol/lifecycle-verbs.ts";
 import { type SandboxAddress, sandboxStates } from "../../server/protocol/sandbox.ts";
+import { archiveKinds, archiveStates } from "../../server/protocol/snapshots.ts";
 import { at, createdAt, id, ownRowsOrAdmin, updatedAt } from "./columns.ts";
 import { tenants, users } from "./people.ts";
 
@@ -106,10 +107,8 @@ export const archives = pgTable(
       .references(() => sandboxes.id, { onDelete: "cascade" }),
     /** Set for workspace snapshots. */
     sessionId: uuid("session_id"),
-    kind: text("kind", { enum: ["workspace", "history", "home"] }).notNull(),
-    state: text("state", { enum: ["writing", "verified", "failed"] })
-      .notNull()
-      .default("writing"),
+    kind: text("kind", { enum: archiveKinds }).notNull(),
+    state: text("state", { enum: archiveStates }).notNull().default("writing"),
     storeKey: text("store_key").notNull().unique(),
     bytes: bigint("bytes", { mode: "number" }),
     sha256: text("sha256"),

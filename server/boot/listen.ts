@@ -92,7 +92,7 @@ async function listenError(options: {
         return `This machine has no address ${host}. Set ${variables.host} to one that it has, such as 127.0.0.1 or 0.0.0.0.`;
       case "ENOTFOUND":
       case "EAI_AGAIN":
-        return `The name ${host} leads nowhere. Set ${variables.host} to an address of this machine, such as 127.0.0.1.`;
+        return `The name ${host} cannot be resolved. Set ${variables.host} to an address of this machine, such as 127.0.0.1.`;
       default:
         return `Listening on ${host}:${port} failed (${error.code ?? error.message}). Check ${both}.`;
     }

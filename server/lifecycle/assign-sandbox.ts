@@ -60,14 +60,14 @@ function requireAvailable(
     throw new AppError(
       "unavailable",
       isolation?.confined === false
-        ? "This session runs without isolation, which is not allowed here any more. Your message is kept; ask an admin."
-        : "This session runs isolated from the machine, and the machine cannot do that any more. Your message is kept; an admin can see the cause.",
+        ? "This session runs without isolation, which is no longer allowed here. Your message is kept; ask an admin."
+        : "This session needs isolation, which this machine can no longer provide. Your message is kept; an admin can see the cause.",
     );
   }
   if (isolation.confined || consent) return;
   throw new AppError(
     "unavailable",
-    "This machine cannot isolate the agent, and nobody agreed that it runs without isolation. Ask an admin.",
+    "This machine cannot isolate the agent, and no admin has agreed to run it without isolation. Ask an admin.",
   );
 }
 

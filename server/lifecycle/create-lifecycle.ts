@@ -50,7 +50,7 @@ export function createLifecycle({ deadlines, ...options }: LifecycleOptions): Li
   function hold(sandbox: HeldSandbox): HeldSandbox {
     held.set(sandbox.lease.sandboxId, sandbox);
     const watching = watchSandbox(context, sandbox).then((cause) => (cause ? lose(sandbox, cause) : undefined));
-    inBackground(watching, "A sandbox is not watched any more");
+    inBackground(watching, "A sandbox is no longer being watched");
     return sandbox;
   }
 
@@ -73,7 +73,7 @@ export function createLifecycle({ deadlines, ...options }: LifecycleOptions): Li
     const changes = { observedState: "failed", stateCause: cause } as const;
     return transitions
       .run(sandboxId, async () => void (await endSandbox(context, { ...sandbox, changes })))
-      .catch((error: unknown) => logger.error({ err: error, sandboxId }, "A lost sandbox could not be ended"));
+      .catch((error: unknown) => logger.error({ err: error, sandboxId }, "A lost sandbox could not be cleaned up"));
   }
 
   const isOurs = (sandboxId: string) => held.has(sandboxId) || transitions.has(sandboxId) || wakes.isWaking(sandboxId);
@@ -169,7 +169,7 @@ export function createLifecycle({ deadlines, ...options }: LifecycleOptions): Li
       await endSandbox(context, { ...sandbox, changes, terminateMilliseconds });
     });
     for (const outcome of await Promise.allSettled(ends)) {
-      if (outcome.status === "rejected") logger.error({ err: outcome.reason }, "A sandbox could not be let go of");
+      if (outcome.status === "rejected") logger.error({ err: outcome.reason }, "A sandbox could not be released");
     }
     await Promise.all(background);
   }
@@ -231,8 +231,8 @@ export function createLifecycle({ deadlines, ...options }: LifecycleOptions): Li
 
 /** The holder of the lease does what was wanted; whoever can leave it to that one does. */
 function heldElsewhere(): AppError {
-  const error = new AppError("unavailable", "Another server runs this sandbox at the moment. Try again shortly.");
-  return Object.assign(error, { refusal: "lease-elsewhere" });
+  const message = "Another server is running this sandbox. Try again shortly.";
+  return new AppError("unavailable", message, { refusal: "lease-elsewhere" });
 }
 
 function expose({ lease, sidecar, lost, configHash }: HeldSandbox): RunningSandbox {

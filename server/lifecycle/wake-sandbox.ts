@@ -67,7 +67,7 @@ export async function wakeSandbox(context: LifecycleContext, wake: Wake): Promis
           cause: error,
         })
       : error;
-    const cause = isAppError(failure) ? failure.message : "The sandbox did not start for a reason that is in the log.";
+    const cause = isAppError(failure) ? failure.message : "The sandbox did not start. The server's log says why.";
     await endFailed(context, { lease, where, operation, cause, signal });
     reportPhase({ phase: "failed", message: cause });
     throw failure;
@@ -131,6 +131,6 @@ async function endFailed(
       signal,
     });
   } catch (error) {
-    context.logger.error({ err: error, sandboxId: lease.sandboxId }, "What a failed wake left could not be ended");
+    context.logger.error({ err: error, sandboxId: lease.sandboxId }, "A failed wake could not be cleaned up");
   }
 }

@@ -45,13 +45,13 @@ export function createLocalIsolations({
     async require(name, signal) {
       if (name === "host" && wanted !== "sandboxed") return { name };
       if (name === "host") {
-        throw new AppError("unavailable", "This session runs without isolation, which is not allowed here any more.");
+        throw new AppError("unavailable", "This session runs without isolation, which is no longer allowed here.");
       }
       const proved = name === "sandboxed" ? await proof(signal) : null;
       if (proved && "bubblewrap" in proved) return { name: "sandboxed", bubblewrap: proved.bubblewrap };
       throw new AppError(
         "unavailable",
-        "This session runs isolated, and this machine cannot isolate it any more. See the isolation named on the admin page.",
+        "This session needs isolation, which this machine can no longer provide. The admin page says why.",
       );
     },
   };
@@ -60,7 +60,7 @@ export function createLocalIsolations({
 function toSandboxed(proved: IsolationProof, wanted: IsolationOptions["wanted"]): Isolation {
   const isolation = { name: "sandboxed", confined: true };
   if ("bubblewrap" in proved) return { ...isolation, available: true, detail: proved.detail };
-  const asked = "DORMOUSE_ISOLATION asks for sandboxed, but this machine cannot give it. ";
+  const asked = "DORMOUSE_ISOLATION is sandboxed, but this machine cannot provide that. ";
   return { ...isolation, available: false, reason: `${wanted === "sandboxed" ? asked : ""}${proved.reason}` };
 }
 

@@ -23,11 +23,11 @@ export async function proveIsolation(trial: IsolationTrial): Promise<IsolationPr
     const found = await findBubblewrap(searchPath, bounded);
     if ("reason" in found) return found;
     const problems = await trySandbox(found, bounded);
-    if (problems.length > 0) return { reason: `A trial sandbox was not tight: ${problems.join("; ")}.` };
-    return { bubblewrap: found, detail: `bubblewrap ${found.version}: own files, processes, users and network` };
+    if (problems.length > 0) return { reason: `A test sandbox was not fully isolated: ${problems.join("; ")}.` };
+    return { bubblewrap: found, detail: `bubblewrap ${found.version}: separate files, processes, users and network` };
   } catch (error) {
     signal.throwIfAborted();
     const message = bounded.aborted ? `no answer within ${deadlineMilliseconds / 1000} s` : (error as Error).message;
-    return { reason: `A trial sandbox did not start (${message}). ${isolationHint()}` };
+    return { reason: `A test sandbox did not start (${message}). ${isolationHint()}` };
   }
 }
