@@ -48,6 +48,7 @@ const order = [
   "stopped while another waits",
   "model is unknown",
   "model fails until the agent gives up",
+  "server paused before a write",
 ];
 
 const { SEED, SEEDS = "10" } = process.env;

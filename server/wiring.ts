@@ -45,6 +45,8 @@ export interface WiringInput {
   stopping: AbortSignal;
   /** For tests of several servers that share a home, as others share a cluster: then they are no predecessors of each other. */
   place?: string;
+  /** Tests put themselves between the server and its database here. */
+  createDatabase?: (applicationUrl: string) => Database;
   /** Tests put themselves between the server and its sandboxes here. */
   createSidecarClient?: typeof createSidecarClient;
   /** For tests that let calls to the agent fail. */
@@ -77,7 +79,7 @@ const claimMilliseconds = 5_000;
 export async function wire(input: WiringInput): Promise<Wiring> {
   const { config, masterKey, logger, publicUrl, stopping } = input;
   const isolation = await requireIsolation(config, stopping);
-  const database = createDatabase(input.applicationUrl);
+  const database = (input.createDatabase ?? createDatabase)(input.applicationUrl);
   const limits = createAttemptLimits(database);
   const setupCode = input.listensBeyondLoopback ? makeSetupCode(masterKey) : null;
   const accounts = createAccounts({ database, limits, publicUrl, setupCode, isolation });

@@ -180,12 +180,12 @@ export function createLifecycle({ deadlines, ...options }: LifecycleOptions): Li
   }
 
   return {
-    async ensureRunning({ actor, sessionId, onPhase, signal }) {
+    async ensureRunning({ actor, sessionId, look, onPhase, signal }) {
       const sandboxId = await findOrAssign(actor, sessionId);
       const voice = createPhaseReporter(onPhase);
       const running = held.get(sandboxId) ?? (await findHeld(sandboxId, actor, signal));
       if (running) {
-        const fit = await ensureAgentReady(context, running, { sessionId, say: voice.say, signal });
+        const fit = await ensureAgentReady(context, running, { sessionId, look, say: voice.say, signal });
         await voice.heard();
         if (fit) {
           assigned.set(sessionId, { userId: actor.userId, sandboxId });
@@ -202,8 +202,7 @@ export function createLifecycle({ deadlines, ...options }: LifecycleOptions): Li
       const known = assigned.get(sessionId);
       const sandbox = known?.userId === actor.userId ? held.get(known.sandboxId) : undefined;
       if (!sandbox) return null;
-      sandbox.look = beginLook(context, sandbox, stopping.signal);
-      return expose(sandbox);
+      return beginLook(context, sandbox, { sandbox: expose(sandbox), signal: stopping.signal });
     },
     isOwnLease: leases.isOwn,
     findRunning(sandboxId) {

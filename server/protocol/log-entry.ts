@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { turnOutcomes } from "./turn-states.ts";
 
 /**
  * What a session log holds and what viewers receive. Names that the Agent Client Protocol has are
@@ -79,7 +80,6 @@ const sandboxPhase = z.object({
   message: z.string(),
 });
 
-export const turnOutcomes = ["finished", "stopped", "failed"] as const;
 const failure = { code: z.string().optional(), message: z.string().optional(), requestId: z.string().optional() };
 
 export const entryBodies = {

@@ -1,5 +1,6 @@
 import type { Actor } from "../auth/index.ts";
 import type { EntryBody } from "../protocol/log-entry.ts";
+import type { TurnState } from "../protocol/turn-states.ts";
 
 export interface Turn {
   id: string;
@@ -7,7 +8,7 @@ export interface Turn {
   /** `compact`: the conversation is summarised; `undo`, `redo`: turns are taken back, or brought back. */
   kind: "prompt" | "compact" | "undo" | "redo";
   /** `joined`: sent into a running turn, its host, with which it ends (invariant 13). */
-  state: "queued" | "running" | "joined" | "finished" | "stopped" | "failed";
+  state: TurnState;
   prompt: string;
   /** While it waits: it joins the running turn as soon as that can take it. */
   sendNow: boolean;
@@ -47,7 +48,8 @@ export const maxPromptBytes = 256 * 1024;
 
 export interface Turns {
   /**
-   * Stores a queued turn and returns at once; the same key returns the same turn. Throws `invalid-input`
+   * Stores the turn and returns at once: it is `running` where it could begin, else `queued`. The same key returns
+   * the same turn. Throws `invalid-input`
    * for an empty prompt, `too-large` over 256 KB, `not-found` for an unknown or another person's session.
    */
   start(actor: Actor, input: { sessionId: string; prompt: string; idempotencyKey: string }): Promise<Turn>;
