@@ -4,7 +4,7 @@ import { createAgentError, failureOfError } from "./agent-error.ts";
 import { failureOfAgent } from "./agent-failure.ts";
 
 const answer = (status: number, body: string, headers = {}) =>
-  createAgentError({ what: "take the prompt", status, headers, body });
+  createAgentError({ what: "accept the prompt", status, headers, body });
 
 describe("what a turn says about an error", () => {
   test("has opencode's status as its code, its words and its request id", () => {

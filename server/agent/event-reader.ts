@@ -49,7 +49,7 @@ export async function readEvents(input: {
     }
     input.onLost?.();
     if (awaySince === Number.POSITIVE_INFINITY) awaySince = performance.now();
-    if (away() <= 0) throw streamError("The agent's events could not be read any more.", failure);
+    if (away() <= 0) throw streamError("The agent's events can no longer be read.", failure);
     await sleep(Math.min(pause, away()), undefined, { signal }).catch(() => signal.throwIfAborted());
     pause = Math.min(pause * 2, timings.maxPauseMilliseconds);
   }

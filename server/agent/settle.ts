@@ -132,7 +132,7 @@ function closeAll(state: TranslatorState, out: Output): void {
     if (!part.open) continue;
     if (part.kind === "tool_call") {
       const body = part.body as ToolCallBody;
-      const error = "The turn ended before this was done.";
+      const error = "The turn ended before this finished.";
       replaceBody(state, { key, body: { ...body, status: "failed", error } }, out);
     }
     closePart(state, { key, verbatim: null }, out);

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { wakePhaseNames } from "./lifecycle-verbs.ts";
 import { turnOutcomes } from "./turn-states.ts";
 
 /**
@@ -76,7 +77,7 @@ export const usageBody = z.object({
 });
 
 const sandboxPhase = z.object({
-  phase: z.enum(["starting-sandbox", "starting-agent", "restarting-agent", "running", "failed"]),
+  phase: z.enum(wakePhaseNames),
   message: z.string(),
 });
 

@@ -1,4 +1,5 @@
 import type { LogDelta, LogEntry } from "./log-entry.ts";
+import type { SandboxState } from "./sandbox.ts";
 
 /**
  * Server-sent events of `/api/v1/sessions/{id}/events` (one session) and `/api/v1/events?follow=a,b`
@@ -30,6 +31,10 @@ export interface QueuedTurn {
   queuedAt: string;
 }
 
+/** What the agent knows of its session's conversation. */
+export const memoryStatuses = ["intact", "restored", "replayed", "partial", "fresh"] as const;
+export type MemoryStatus = (typeof memoryStatuses)[number];
+
 /** What the page shows beside the transcript; sent whole at the start of a stream and on every change. */
 export interface SessionState {
   id: string;
@@ -38,8 +43,8 @@ export interface SessionState {
   runningTurnId: string | null;
   stopRequested: boolean;
   queue: QueuedTurn[];
-  sandbox: { state: "none" | "provisioning" | "running" | "sleeping" | "failed" | "terminated"; cause: string | null };
-  memory: { status: "intact" | "restored" | "replayed" | "partial" | "fresh"; cause: string | null; at: string | null };
+  sandbox: { state: SandboxState | "none"; cause: string | null };
+  memory: { status: MemoryStatus; cause: string | null; at: string | null };
   recovery: RecoveryPoint;
 }
 

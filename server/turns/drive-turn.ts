@@ -61,7 +61,7 @@ export async function driveTurn(
   const poll = () => {
     turnAsks.poll().catch((error: unknown) => {
       if (job.closing.aborted || sandbox.signal.aborted || isRefused(error)) return;
-      context.logger.warn({ err: error, turnId: job.turn.id }, "What the agent asks could not be looked for");
+      context.logger.warn({ err: error, turnId: job.turn.id }, "The agent's open asks could not be read");
     });
   };
   job.onAnswered = (askId) => turnAsks.answer(askId);

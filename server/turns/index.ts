@@ -44,8 +44,6 @@ export type PermissionReply = (typeof permissionReplies)[number];
 /** Of a permission its reply; of a question one list of labels for each of its questions. */
 export type AskAnswer = { reply: PermissionReply } | { answers: string[][] };
 
-export const maxPromptBytes = 256 * 1024;
-
 export interface Turns {
   /**
    * Stores the turn and returns at once: it is `running` where it could begin, else `queued`. The same key returns

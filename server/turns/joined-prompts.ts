@@ -57,7 +57,7 @@ export function createJoinedPrompts(driven: Omit<DrivenTurn, "joinedPrompts">): 
       if (job.closing.aborted || sandbox.signal.aborted || isRefused(error)) return;
       joined.splice(joined.indexOf(agentMessageId), 1);
       await releaseJoin(fence, turnId);
-      await writer.add("error", { message: "The agent did not take this message. It waits in the queue again." });
+      await writer.add("error", { message: "The agent did not accept this message. It is back in the queue." });
       await context.log.notifyViewers(turn.sessionId);
       context.logger.warn({ err: error, turnId }, "A message could not join the running turn");
     }

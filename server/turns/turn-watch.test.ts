@@ -81,7 +81,7 @@ test("an agent that gives no sign of life is ended, though not while it waits fo
   await ended;
   expect(asked).toBeGreaterThan(3);
   expect(watch.cause).toMatchObject({
-    failure: { code: "timeout", message: expect.stringContaining("no sign of life") },
+    failure: { code: "timeout", message: expect.stringContaining("did not respond") },
   });
   watch.end();
 });

@@ -1,15 +1,14 @@
 import { resolve } from "node:path";
 import { createDatabase } from "../../../db/client.ts";
-import { parseConfig } from "../../config.ts";
 import { createEgress } from "../../egress/create-egress.ts";
 import { createCallers } from "../../gateway/create-callers.ts";
 import { createGateway } from "../../gateway/create-gateway.ts";
 import { createLogger } from "../../lib/logger.ts";
 import { createSecretBox } from "../../lib/secret-box.ts";
-import { createLocalBackend, type LocalBackendOptions } from "../../sandboxes/backends/local/create-local-backend.ts";
-import { findBubblewrap } from "../../sandboxes/backends/local/find-bubblewrap.ts";
-import { findPrograms } from "../../sandboxes/backends/local/find-programs.ts";
+import type { LocalBackendOptions } from "../../sandboxes/backends/local/create-local-backend.ts";
+import { createTestBackend } from "../../sandboxes/backends/local/test/test-backend.ts";
 import { createSidecarClient } from "../../sandboxes/index.ts";
+import { createSandboxBackends } from "../../sandboxes/sandbox-backends.ts";
 import { createLifecycle } from "../create-lifecycle.ts";
 import type { LifecycleOptions } from "../lifecycle-context.ts";
 import { createSigningKey } from "../signing-key.ts";
@@ -38,25 +37,19 @@ export async function compose({ applicationUrl, home, sidecar, allow = [], ...ch
   const proxy = { http: null, https: null, except: "" };
   const egress = createEgress({ rules: { kind: "open", allow }, proxy, findCaller: callers.find, logger });
   const gateway = createGateway({ database, secretBox, callers, egress, proxy, demoPace: "instant", logger });
-  const { searchPath } = parseConfig();
-  const found = await findBubblewrap(searchPath, AbortSignal.timeout(10_000));
-  if ("reason" in found) throw new Error(found.reason);
-  const backend = createLocalBackend({
-    home,
-    programs: findPrograms(projectRoot, { sidecar }),
-    bubblewrap: found,
-    hostAllowed: true,
-    searchPath,
-    serve: (request, response) => {
-      if (!gateway.handle(request, response)) response.writeHead(404).end();
+  const backend = createTestBackend(home, {
+    programs: { sidecar },
+    requests: {
+      serve(request, response) {
+        if (!gateway.handle(request, response)) response.writeHead(404).end();
+      },
+      connect: gateway.connect,
     },
-    connect: gateway.connect,
     ...changes.backend,
   });
   const lifecycle = createLifecycle({
     database,
-    backend,
-    strongest: "sandboxed",
+    backends: createSandboxBackends([backend]),
     secretBox,
     signingKey: createSigningKey(Buffer.alloc(32, 2)),
     createSidecarClient,
@@ -65,7 +58,7 @@ export async function compose({ applicationUrl, home, sidecar, allow = [], ...ch
       await sidecar.markRestored(signal);
       return { cause: null };
     },
-    place: home,
+    homeId: home,
     logger,
     ...changes.lifecycle,
   });
