@@ -77,7 +77,7 @@ export interface Turns {
   answer(actor: Actor, input: { askId: string; answer: AskAnswer }): Promise<void>;
   /** Stops what runs of a session that is about to be removed, and waits for its end, though not for ever. */
   release(actor: Actor, sessionId: string): Promise<void>;
-  /** Boot: re-attaches to turns that still run in opencode and settles the rest. */
+  /** Boot: re-attaches to turns that still run in opencode and ends the rest. */
   resume(signal: AbortSignal): Promise<void>;
   /** Looks for turns that nobody runs: the queue of a process that is gone, and its running turns. */
   sweep(): Promise<void>;
