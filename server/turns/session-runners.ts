@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Actor } from "../auth/index.ts";
-import { AppError } from "../errors.ts";
+import { AppError, isRefused } from "../errors.ts";
 import { createPreflight, emptyPreflight } from "./preflight.ts";
 import { runTurn } from "./run-turn.ts";
 import type { NextTurn, TurnContext, TurnJob } from "./turn-context.ts";
@@ -151,6 +151,7 @@ export function createSessionRunners(context: TurnContext): SessionRunners {
     answered(sessionId, askId) {
       const answer = runners.get(sessionId)?.job?.onAnswered?.(askId);
       answer?.catch((error: unknown) => {
+        if (isRefused(error)) return;
         context.logger.error({ err: error, askId }, "An answer did not reach the agent");
       });
     },
