@@ -36,6 +36,7 @@ export const faultOrder = [
   "stopped while another waits",
   "model is unknown",
   "model fails until the agent gives up",
+  "server paused before a write",
 ];
 
 const { SEED, SEEDS } = process.env;

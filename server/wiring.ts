@@ -44,6 +44,8 @@ export interface WiringInput {
   stopping: AbortSignal;
   /** For tests of several servers that share a home, as others share a cluster: then they are no predecessors of each other. */
   homeId?: string;
+  /** Tests put themselves between the server and its database here. */
+  createDatabase?: (applicationUrl: string) => Database;
   /** Instead of those of wire-backends.ts; for tests of a backend of their own. */
   backends?: Parameters<typeof wireSandboxes>[0]["backends"];
   /** Tests put themselves between the server and its sandboxes here. */
@@ -77,7 +79,7 @@ const claimMilliseconds = 5_000;
 /** The composition root: alone makes adapters and hands them to those who use them. */
 export async function wire(input: WiringInput): Promise<Wiring> {
   const { config, masterKey, logger, publicUrl, stopping } = input;
-  const database = createDatabase(input.applicationUrl);
+  const database = (input.createDatabase ?? createDatabase)(input.applicationUrl);
   const secretBox = createSecretBox(deriveKey(masterKey, "stored-secrets"));
   const sandboxes = await wireSandboxes({ createSidecarClient, ...input, database, secretBox }).catch(
     async (error: unknown) => {

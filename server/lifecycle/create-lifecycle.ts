@@ -175,12 +175,12 @@ export function createLifecycle({ deadlines, ...options }: LifecycleOptions): Li
   }
 
   return {
-    async ensureRunning({ actor, sessionId, onPhase, signal }) {
+    async ensureRunning({ actor, sessionId, look, onPhase, signal }) {
       const sandboxId = await findOrAssign(actor, sessionId, signal);
       const reporter = createPhaseReporter(onPhase);
       const running = held.get(sandboxId) ?? (await findHeld(sandboxId, actor, signal));
       if (running) {
-        const fit = await ensureAgentReady(context, running, { sessionId, reportPhase: reporter.report, signal });
+        const fit = await ensureAgentReady(context, running, { sessionId, look, reportPhase: reporter.report, signal });
         await reporter.heard();
         if (fit) {
           assigned.set(sessionId, { userId: actor.userId, sandboxId });
@@ -197,8 +197,7 @@ export function createLifecycle({ deadlines, ...options }: LifecycleOptions): Li
       const known = assigned.get(sessionId);
       const sandbox = known?.userId === actor.userId ? held.get(known.sandboxId) : undefined;
       if (!sandbox) return null;
-      sandbox.look = beginLook(context, sandbox, stopping.signal);
-      return expose(sandbox);
+      return beginLook(context, sandbox, { sandbox: expose(sandbox), signal: stopping.signal });
     },
     isOwnLease: leases.isOwn,
     findRunning(sandboxId) {

@@ -4,7 +4,6 @@ import type { Logger } from "../lib/logger.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
 import type { Serial } from "../lib/serial.ts";
 import type { SandboxAddress } from "../protocol/sandbox.ts";
-import type { SidecarHealth } from "../protocol/sidecar.ts";
 import type { SandboxBackend, SandboxDoor } from "../sandboxes/sandbox-backend.ts";
 import type { SandboxBackends } from "../sandboxes/sandbox-backends.ts";
 import type { SidecarClient } from "../sandboxes/sidecar-client.ts";
@@ -75,17 +74,6 @@ export interface LifecycleContext extends Omit<LifecycleOptions, "deadlines"> {
   leases: Leases;
 }
 
-/** What is looked at before a turn, side by side, since every turn waits for it. */
-export interface Look {
-  at: number;
-  /** What the agent ran with then. */
-  configHash: string | null;
-  /** Null when the sandbox is gone. */
-  health: Promise<SidecarHealth | null>;
-  touching: Promise<void>;
-  loading: Promise<{ config: Record<string, unknown>; hash: string }>;
-}
-
 /** A sandbox that runs under a lease of this process. */
 export interface HeldSandbox {
   readonly lease: Lease;
@@ -98,8 +86,6 @@ export interface HeldSandbox {
   /** Restarts of the agent and the check before a turn exclude each other. */
   readonly serial: Serial;
   configHash: string | null;
-  /** Begun before the turn that it is for. */
-  look?: Look | null;
   /** The agent has to restart with another configuration as soon as it is idle. */
   configIsStale: boolean;
 }

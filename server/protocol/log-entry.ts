@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { wakePhaseNames } from "./lifecycle-verbs.ts";
+import { turnOutcomes } from "./turn-states.ts";
 
 /**
  * What a session log holds and what viewers receive. Names that the Agent Client Protocol has are
@@ -80,7 +81,6 @@ const sandboxPhase = z.object({
   message: z.string(),
 });
 
-export const turnOutcomes = ["finished", "stopped", "failed"] as const;
 const failure = { code: z.string().optional(), message: z.string().optional(), requestId: z.string().optional() };
 
 export const entryBodies = {

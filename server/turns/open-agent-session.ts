@@ -1,14 +1,15 @@
 import { hasId } from "../agent/index.ts";
 import type { RunningSandbox } from "../lifecycle/index.ts";
 import type { LogWriter } from "../sessions/index.ts";
-import type { AgentConnection, PlacedSession } from "./agent-connections.ts";
+import type { AgentConnection, OpenedSession } from "./agent-connections.ts";
 import { noDoubt, readDoubt } from "./memory-doubt.ts";
 import { type Replacement, replaceSession } from "./replace-session.ts";
 import type { TurnContext, TurnJob } from "./turn-context.ts";
 import { storeAgentSession } from "./turn-rows.ts";
+import type { Fence } from "./write-under-lease.ts";
 
 /** With what became of the agent's memory, where its session had to be replaced in this turn. */
-export interface Placement extends PlacedSession {
+export interface AgentSession extends OpenedSession {
   replaced: Replacement["status"] | null;
 }
 
@@ -16,21 +17,22 @@ export interface Placement extends PlacedSession {
 export const memoryKey = "memory:";
 
 /** Makes sure of the session's directory and of the agent's session in it (invariant 10), once in a life of the sandbox. */
-export async function placeSession(
+export async function openAgentSession(
   context: TurnContext,
   job: TurnJob,
-  { sandbox, writer, connection }: { sandbox: RunningSandbox; writer: LogWriter; connection: AgentConnection },
-): Promise<Placement> {
+  input: { sandbox: RunningSandbox; writer: LogWriter; connection: AgentConnection; fence: Fence },
+): Promise<AgentSession> {
+  const { sandbox, writer, connection, fence } = input;
   const { actor, turn } = job;
   const { sessionId, agentSessionId: saved } = turn;
-  const known = connection.placed.get(sessionId);
+  const known = connection.openedSessions.get(sessionId);
   if (known && known.agentSessionId === saved) return { ...known, replaced: null };
   const signal = AbortSignal.any([job.stop, job.closing, sandbox.signal]);
   const doubting = saved === null ? Promise.resolve(noDoubt) : readDoubt(context.database, actor, turn);
   doubting.catch(() => {});
-  const opened = await context.archives.openWorkspace({ ...sandbox, actor }, { sessionId, signal });
-  const { directory } = opened;
-  if (opened.note) await writer.add("error", { message: opened.note });
+  const workspace = await context.archives.openWorkspace({ ...sandbox, actor }, { sessionId, signal });
+  const { directory } = workspace;
+  if (workspace.note) await writer.add("error", { message: workspace.note });
   const { client } = connection;
   const { doubt, newestMessageId } = await doubting;
   const preparing = client.prepareDirectory(directory, signal);
@@ -57,13 +59,13 @@ export async function placeSession(
     await noteReplacement(writer, replacement, lastEvent);
   }
   const memory = replacement ?? (isKept ? null : { status: "intact" as const, cause: null });
-  await storeAgentSession(context.database, actor, { sessionId, agentSessionId, directory, memory });
+  await storeAgentSession(fence, { sessionId, agentSessionId, directory, memory });
   if (memory) await context.log.notifyViewers(sessionId);
   await preparing;
   turn.agentSessionId = agentSessionId;
-  const placed = { directory, agentSessionId };
-  connection.placed.set(sessionId, placed);
-  return { ...placed, replaced: replacement?.status ?? null };
+  const opened = { directory, agentSessionId };
+  connection.openedSessions.set(sessionId, opened);
+  return { ...opened, replaced: replacement?.status ?? null };
 }
 
 /** Before the new id is stored, and under a key that follows from it: a repetition finds it there. */

@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type AgentMessage, initialState } from "../agent/index.ts";
 import { AppError } from "../errors.ts";
+import { type AttachedTurn, resumeTurn } from "./attach-turn.ts";
 import type { DrivenTurn } from "./drive-turn.ts";
-import { nextEvent, resumeTurn, type TakenUp } from "./take-up-turn.ts";
+import { nextEvent } from "./preflight.ts";
 import { isLogged, storePrompting } from "./turn-rows.ts";
 
 const pollMilliseconds = 50;
@@ -11,15 +12,15 @@ const pollMilliseconds = 50;
  * A summary of the conversation. opencode chooses the id of the message that it begins with, so it is looked
  * for in the list; from there on the turn is as any other.
  */
-export async function takeUpCompaction(driven: DrivenTurn): Promise<TakenUp> {
-  const { context, job, sandbox, connection, agentSessionId } = driven;
-  const { actor, turn } = job;
+export async function attachCompaction(driven: DrivenTurn): Promise<AttachedTurn> {
+  const { context, job, sandbox, connection, agentSessionId, fence } = driven;
+  const { turn } = job;
   const signal = AbortSignal.any([job.stop, job.closing, sandbox.signal]);
   const list = (isFirst: (message: AgentMessage) => boolean) =>
     connection.client.listMessages(agentSessionId, signal, isFirst);
   // The end of the conversation: the last answer, and what stands after it.
   const before = await list(isAnswer);
-  const begun = turn.agentMessageId ?? (turn.state === "running" ? await findBegun(driven, before) : null);
+  const begun = turn.agentMessageId ?? (job.isResumed ? await findBegun(driven, before) : null);
   const resumed = begun ? await resumeTurn(driven, begun) : null;
   if (resumed) return resumed;
   const model = modelOf(before);
@@ -41,7 +42,7 @@ export async function takeUpCompaction(driven: DrivenTurn): Promise<TakenUp> {
       return messages.slice(messages.findLastIndex(isKnown) + 1);
     });
     const { bootId } = sandbox.sidecar;
-    await storePrompting(context.database, actor, { turn, messageId, appliedEvent, bootId });
+    await storePrompting(fence, { turn, messageId, appliedEvent, bootId });
     return {
       state: initialState({ root: agentSessionId, userMessageId: messageId, title: turn.title }),
       events,

@@ -8,41 +8,33 @@ import {
   type TranslatorState,
 } from "../agent/index.ts";
 import type { DrivenTurn } from "./drive-turn.ts";
-import { memoryKey } from "./place-session.ts";
+import { memoryKey } from "./open-agent-session.ts";
 import { prefaceFor } from "./replace-session.ts";
 import { readMessages } from "./settle-turn.ts";
 import { failed, stopped, type TurnEnding } from "./turn-context.ts";
-import { storePrompting } from "./turn-rows.ts";
 
-export type TakenUp =
+export type AttachedTurn =
   /** `isIdle`: the agent has done its part, but only the events that follow tell how it ended. */
   | { state: TranslatorState; events: EventSubscription; ending: null; isIdle?: boolean }
   /** It was over already. */
   | { state: TranslatorState; ending: TurnEnding };
 
 /** Brings a turn to where the agent's events tell the rest: prompts it, or goes on where the log stands. */
-export async function takeUpTurn(driven: DrivenTurn): Promise<TakenUp> {
-  const { turn } = driven.job;
-  const resumed = turn.agentMessageId ? await resumeTurn(driven, turn.agentMessageId) : null;
+export async function attachTurn(driven: DrivenTurn): Promise<AttachedTurn> {
+  const { turn, isResumed } = driven.job;
+  const resumed = isResumed && turn.agentMessageId ? await resumeTurn(driven, turn.agentMessageId) : null;
   return resumed ?? (await promptAgent(driven));
 }
 
 /** Subscribes before it prompts; the ids are stored before they are sent, so that a takeover can repeat it. */
-async function promptAgent(driven: DrivenTurn): Promise<TakenUp> {
-  const { context, job, sandbox, connection, agentSessionId } = driven;
-  const { actor, turn } = job;
+async function promptAgent(driven: DrivenTurn): Promise<AttachedTurn> {
+  const { job, sandbox, connection, agentSessionId } = driven;
+  const { turn } = job;
   const signal = AbortSignal.any([job.stop, job.closing, sandbox.signal]);
-  const { bootId } = sandbox.sidecar;
   // Named each time: by itself a session keeps the model of its last prompt, though another was chosen since.
   const findingModel = findModel(driven, signal);
   findingModel.catch(() => {});
-  let prompting = await job.prompting;
-  if (prompting?.bootId !== bootId) {
-    const messageId = turn.agentMessageId ?? context.ids.messageId();
-    const appliedEvent = await nextEvent(driven, signal);
-    prompting = await storePrompting(context.database, actor, { turn, messageId, appliedEvent, bootId });
-  }
-  const { messageId, appliedEvent } = prompting;
+  const { messageId, appliedEvent } = await job.preflight.prompting(driven, signal);
   const model = await findingModel;
   const state = initialState({ root: agentSessionId, userMessageId: messageId, title: turn.title });
   // Of this prompt nothing has come yet, so what passed since needs no reading.
@@ -66,36 +58,27 @@ async function promptAgent(driven: DrivenTurn): Promise<TakenUp> {
 }
 
 async function findModel({ job, sandbox, connection, directory }: DrivenTurn, signal: AbortSignal) {
-  const placed = connection.placed.get(job.turn.sessionId);
+  const opened = connection.openedSessions.get(job.turn.sessionId);
   const { configHash } = sandbox;
-  if (placed?.model?.configHash === configHash) return placed.model.named;
+  if (opened?.model?.configHash === configHash) return opened.model.named;
   const named = await connection.client.findModel(directory, signal);
-  if (placed) placed.model = { configHash, named };
+  if (opened) opened.model = { configHash, named };
   return named;
-}
-
-/** Where a turn that begins now starts to listen. A bus that is away stands in the past, which is not of this turn. */
-export async function nextEvent(
-  { connection: { bus }, sandbox }: Pick<DrivenTurn, "connection" | "sandbox">,
-  signal: AbortSignal,
-): Promise<number> {
-  const passed = bus.connected ? bus.passed : 0;
-  return passed || (await sandbox.sidecar.health(signal)).lastEvent;
 }
 
 /** Of a turn that is taken over, the log says what became of the agent's memory. */
 async function findPreface({ context, job, replaced }: DrivenTurn): Promise<string | null> {
   const { actor, turn } = job;
   if (replaced) return prefaceFor(replaced);
-  if (turn.state === "queued") return null;
+  if (!job.isResumed) return null;
   const entries = await context.log.readTurn({ actor, sessionId: turn.sessionId, turnId: turn.id });
   const note = entries.findLast(({ kind, key }) => kind === "memory-note" && key?.startsWith(memoryKey));
   return note && "status" in note.body ? prefaceFor(note.body.status) : null;
 }
 
 /** Null when the prompt never reached the agent. */
-export async function resumeTurn(driven: DrivenTurn, userMessageId: string): Promise<TakenUp | null> {
-  const { context, job, sandbox, writer, connection, agentSessionId, directory, joins } = driven;
+export async function resumeTurn(driven: DrivenTurn, userMessageId: string): Promise<AttachedTurn | null> {
+  const { context, job, sandbox, writer, connection, agentSessionId, directory, joinedPrompts } = driven;
   const { actor, turn } = job;
   const signal = AbortSignal.any([job.closing, sandbox.signal]);
   const { client, bus } = connection;
@@ -107,7 +90,7 @@ export async function resumeTurn(driven: DrivenTurn, userMessageId: string): Pro
   const events = bus.subscribe({ root: agentSessionId, children: state.children.keys(), after: appliedEvent });
   try {
     const list = () => client.listMessages(agentSessionId, signal, hasId(userMessageId));
-    const sent = (await joins.hasAny()) ? await joins.takeUp(await list()) : [];
+    const sent = (await joinedPrompts.hasAny()) ? await joinedPrompts.resume(await list()) : [];
     const busy = sent.length > 0 || (await client.listBusy(directory, signal)).includes(agentSessionId);
     const stored = await readMessages(driven, state, signal);
     if (busy && isSameLife) {
