@@ -1,5 +1,6 @@
 "use client";
 
+import { maxNameLength } from "@/server/protocol/limits.ts";
 import { Checkbox } from "../ui/checkbox.tsx";
 import { Field } from "../ui/field.tsx";
 import { Form, FormFailure, SubmitButton } from "../ui/form.tsx";
@@ -49,7 +50,7 @@ export function FirstRunForm({ needsSetupCode, isolation, complete }: FirstRunFo
         name="tenantName"
         label="Organisation"
         autoComplete="organization"
-        maxLength={100}
+        maxLength={maxNameLength}
         required
         hint="A company, a team, or just you."
         messages={{ missing: "Enter a name for the organisation." }}

@@ -1,6 +1,5 @@
+import { maxEmailLength, maxNameLength, maxPasswordLength, minPasswordLength } from "@/server/protocol/limits.ts";
 import { Field } from "../ui/field.tsx";
-
-const shortestPassword = 12;
 
 export function EmailField() {
   return (
@@ -9,7 +8,7 @@ export function EmailField() {
       label="Email"
       type="email"
       autoComplete="username"
-      maxLength={254}
+      maxLength={maxEmailLength}
       spellCheck={false}
       required
       messages={{ missing: "Enter an email address.", form: "That does not look like an email address." }}
@@ -24,13 +23,13 @@ export function NewPasswordField({ name = "password", label = "Password" }: { na
       label={label}
       type="password"
       autoComplete="new-password"
-      maxLength={200}
+      maxLength={maxPasswordLength}
       required
-      hint={`At least ${shortestPassword} characters. A short sentence works well.`}
-      pattern={`.{${shortestPassword},}`}
+      hint={`At least ${minPasswordLength} characters. A short sentence works well.`}
+      pattern={`.{${minPasswordLength},}`}
       messages={{
         missing: "Choose a password.",
-        form: `A password needs at least ${shortestPassword} characters.`,
+        form: `A password needs at least ${minPasswordLength} characters.`,
       }}
     />
   );
@@ -44,7 +43,7 @@ export function PersonFields() {
         name="name"
         label="Your name"
         autoComplete="name"
-        maxLength={100}
+        maxLength={maxNameLength}
         required
         messages={{ missing: "Enter your name." }}
       />

@@ -4,12 +4,11 @@ import { Ellipsis, FoldVertical, Redo2, Trash2, Undo2 } from "lucide-react";
 import { useRouter } from "next/navigation";
 import { type KeyboardEvent, type ReactNode, useEffect, useRef, useState } from "react";
 import { toast } from "sonner";
+import { maxTitleLength } from "@/server/protocol/limits.ts";
 import { buttonClasses } from "../ui/button.tsx";
 import { ConfirmButton } from "../ui/confirm-button.tsx";
 import { Menu, MenuItem } from "../ui/menu.tsx";
 import { deleteSession, renameSession, startOther } from "./session-api.ts";
-
-const longestTitle = 120;
 
 interface SessionHeaderProps {
   sessionId: string;
@@ -125,7 +124,7 @@ function Title({ sessionId, title }: { sessionId: string; title: string }) {
       autoFocus
       aria-label="Title of this session"
       value={draft}
-      maxLength={longestTitle}
+      maxLength={maxTitleLength}
       onChange={(event) => setDraft(event.target.value)}
       onKeyDown={onKeyDown}
       onBlur={save}

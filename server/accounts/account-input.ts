@@ -1,16 +1,19 @@
 import { z } from "zod";
+import { maxEmailLength, maxNameLength, maxPasswordLength, minPasswordLength } from "../protocol/limits.ts";
+
+const tooLongName = `A name can have at most ${maxNameLength} characters.`;
 
 export const password = z
   .string()
-  .min(12, "A password needs at least 12 characters.")
-  .max(200, "A password can have at most 200 characters.");
+  .min(minPasswordLength, `A password needs at least ${minPasswordLength} characters.`)
+  .max(maxPasswordLength, `A password can have at most ${maxPasswordLength} characters.`);
 
 export const person = z.object({
-  name: z.string().trim().min(1, "Enter a name.").max(100, "A name can have at most 100 characters."),
+  name: z.string().trim().min(1, "Enter a name.").max(maxNameLength, tooLongName),
   email: z
     .string()
     .trim()
-    .max(254, "An email address can have at most 254 characters.")
+    .max(maxEmailLength, `An email address can have at most ${maxEmailLength} characters.`)
     .pipe(z.email("That does not look like an email address.")),
   password,
 });
@@ -19,4 +22,4 @@ export const tenantName = z
   .string()
   .trim()
   .min(1, "Enter a name for the organisation.")
-  .max(100, "A name can have at most 100 characters.");
+  .max(maxNameLength, tooLongName);

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { maxProviderKeyLength, maxProviderNameLength } from "../protocol/limits.ts";
 import { type ProviderKind, providerKinds } from "./index.ts";
 
 export const defaultBaseUrls: Record<ProviderKind, string | undefined> = {
@@ -9,7 +10,11 @@ export const defaultBaseUrls: Record<ProviderKind, string | undefined> = {
 
 export const providerInput = z.object({
   kind: z.enum(providerKinds, "Choose OpenAI, Anthropic or an OpenAI-compatible endpoint."),
-  name: z.string().trim().min(1, "Enter a name for the provider.").max(60, "A name can have at most 60 characters."),
+  name: z
+    .string()
+    .trim()
+    .min(1, "Enter a name for the provider.")
+    .max(maxProviderNameLength, `A name can have at most ${maxProviderNameLength} characters.`),
   baseUrl: z
     .string()
     .trim()
@@ -23,7 +28,7 @@ export const providerInput = z.object({
   key: z
     .string()
     .trim()
-    .max(500, "That key is too long.")
+    .max(maxProviderKeyLength, "That key is too long.")
     .regex(
       /^[\x21-\x7e]*$/,
       "A key cannot contain spaces or special characters. Check that nothing else was copied with it.",

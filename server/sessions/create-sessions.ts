@@ -4,6 +4,7 @@ import type { Database } from "../../db/client.ts";
 import { sessions } from "../../db/schema/index.ts";
 import { parseInput } from "../lib/parse-input.ts";
 import { sessionId } from "../protocol/ids.ts";
+import { maxTitleLength } from "../protocol/limits.ts";
 import type { ReleaseSession, SessionSummary, Sessions } from "./index.ts";
 import type { SessionLog } from "./session-log.ts";
 
@@ -11,7 +12,7 @@ const titleInput = z
   .string("Enter a title.")
   .trim()
   .min(1, "Enter a title.")
-  .max(200, "A title can have at most 200 characters.");
+  .max(maxTitleLength, `A title can have at most ${maxTitleLength} characters.`);
 
 export interface SessionsOptions {
   database: Database;
