@@ -4,6 +4,7 @@ import { AppError, isAppError } from "../errors.ts";
 import type { SidecarClient, SidecarRequest } from "../sandboxes/sidecar-client.ts";
 import { createAgentError } from "./agent-error.ts";
 import { idBefore, isAgentSessionId } from "./agent-ids.ts";
+import { toAskRequest } from "./ask-request.ts";
 import type { AgentClient, AgentMessage } from "./index.ts";
 import { type Replay, type ReplayEvent, replayEvents } from "./replay/plan-replay.ts";
 
@@ -297,7 +298,11 @@ const reverted = z.object({ revert: z.object({ messageID: z.string() }).optional
 const project = z.object({ id: z.string() });
 const modelConfig = z.object({ model: z.string() });
 const sessionStatuses = z.record(z.string(), z.object({ type: z.string() }));
-const requests = z.array(z.looseObject({ id: z.string(), sessionID: z.string() }));
+const requests = z.array(
+  z
+    .looseObject({ id: z.string(), sessionID: z.string() })
+    .transform(({ id, sessionID, ...asked }) => ({ id, agentSessionId: sessionID, request: toAskRequest(asked) })),
+);
 const messages = z.array(
   z.object({
     info: z.looseObject({

@@ -1,3 +1,4 @@
+import type { AskRequest } from "../protocol/ask-request.ts";
 import type { EntryBody, EntryKind } from "../protocol/log-entry.ts";
 import type { NumberedEvent } from "../protocol/sidecar.ts";
 import type { Replay, ReplayPlace } from "./replay/plan-replay.ts";
@@ -8,8 +9,12 @@ export interface AgentMessage {
   parts: ({ id: string; messageID: string; sessionID: string; type: string } & Record<string, unknown>)[];
 }
 
-/** A permission or question that waits, as opencode lists it: what `permission.asked` and `question.asked` carried. */
-export type AgentRequest = { id: string; sessionID: string } & Record<string, unknown>;
+/** A permission or question that waits. */
+export interface AgentRequest {
+  id: string;
+  agentSessionId: string;
+  request: AskRequest;
+}
 
 export interface AgentModel {
   providerID: string;
@@ -111,9 +116,9 @@ export type TurnSignal =
   | { type: "idle" }
   | { type: "retry"; attempt: number; message: string; next: number | null }
   | { type: "error"; code: string; message: string; requestId?: string | undefined; terminal: boolean }
-  | { type: "permission-asked"; requestId: string; request: Record<string, unknown> }
+  | { type: "permission-asked"; requestId: string; request: AskRequest }
   | { type: "permission-replied"; requestId: string }
-  | { type: "question-asked"; requestId: string; request: Record<string, unknown> }
+  | { type: "question-asked"; requestId: string; request: AskRequest }
   | { type: "question-replied"; requestId: string }
   | { type: "agent-exited"; cause: string }
   /** Per step, from step-finish parts; keyed so that repeats do not count twice. */
@@ -152,6 +157,7 @@ export type { SavedEntry } from "./replay/saved-conversation.ts";
 export { maxReplayBytes, selectConversation } from "./replay/select-conversation.ts";
 export { tasksOf } from "./session-tree.ts";
 export { recallMessages, type Settlement, settle } from "./settle.ts";
+export { upgradeEntryBody } from "./stored-entry.ts";
 export { createTranslator, type Translator } from "./translate.ts";
 export {
   initialState,

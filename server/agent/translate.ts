@@ -2,6 +2,7 @@ import type { NumberedEvent } from "../protocol/sidecar.ts";
 import { failureOfAgent } from "./agent-failure.ts";
 import { applyMessage, applyMessagePart, readPart } from "./apply-message.ts";
 import { applyDelta, applyPlan, count, discardTry } from "./apply-part.ts";
+import { toAskRequest } from "./ask-request.ts";
 import type { LogChange, Translate, TurnSignal } from "./index.ts";
 import { isFields } from "./tool-content.ts";
 import type { AgentEvent, Output, TranslatorState } from "./translator-state.ts";
@@ -197,7 +198,7 @@ function applyAsked({ state, properties, out }: Application, type: "permission-a
   const { id } = properties;
   if (typeof id !== "string" || state.asks.has(id)) return;
   state.asks.set(id, "asked");
-  out.signals.push({ type, requestId: id, request: properties });
+  out.signals.push({ type, requestId: id, request: toAskRequest(properties) });
 }
 
 function applyReplied({ state, properties, out }: Application, type: "permission-replied" | "question-replied"): void {

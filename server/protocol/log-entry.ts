@@ -23,9 +23,11 @@ export const toolStatuses = ["pending", "in_progress", "completed", "failed"] as
 
 const toolCall = z.object({
   toolCallId: z.string(),
-  /** opencode's own name of the tool: bash, edit, todowrite … */
+  /** A row of the tool table (`tools.ts`), or the agent's own name of a tool that is not in it. */
   tool: z.string(),
   title: z.string(),
+  /** What it works on: a path, a command, a pattern; empty where nothing is named. Missing in entries stored before. */
+  target: z.string().optional(),
   kind: z.enum(toolKinds),
   status: z.enum(toolStatuses),
   rawInput: z.record(z.string(), z.unknown()).optional(),
@@ -33,6 +35,8 @@ const toolCall = z.object({
   content: z.array(toolContent).default([]),
   locations: z.array(z.object({ path: z.string(), line: z.number().optional() })).default([]),
   error: z.string().optional(),
+  /** What the agent says about how it ended, beside what it printed. */
+  note: z.string().optional(),
   /** Of a finished shell command. */
   exitCode: z.number().int().nullable().optional(),
   startedAt: z.number().optional(),
@@ -55,7 +59,7 @@ const ask = z.object({
   agentRequestId: z.string(),
   kind: z.enum(["permission", "question"]),
   state: z.enum(["pending", "answered", "withdrawn"]),
-  /** opencode's request, as it came. */
+  /** An `AskRequest`. Rows are old, so readers are tolerant. */
   request: z.record(z.string(), z.unknown()),
   answer: z.unknown().optional(),
 });

@@ -14,12 +14,13 @@ import {
   Wrench,
 } from "lucide-react";
 import { type ReactNode, useState } from "react";
+import type { ToolIcon } from "@/server/protocol/tools.ts";
 import { classNames } from "../../ui/class-names.ts";
 import { Spinner } from "../../ui/spinner.tsx";
 import type { ToolBlock } from "./blocks.ts";
 import { Elapsed } from "./elapsed.tsx";
 import { ToolBodyView } from "./tool-body.tsx";
-import { type ToolIcon, type ToolView, toRunSummary, toToolView } from "./tool-view.ts";
+import { type ToolView, toRunSummary, toToolView } from "./tool-view.ts";
 
 const icons: Record<ToolIcon, typeof Wrench> = {
   read: FileText,
