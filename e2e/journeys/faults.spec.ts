@@ -37,7 +37,7 @@ test("an empty message cannot be sent, one of 1 MB is refused in words, and noth
     clipboardData.setData("text/plain", text);
     element.dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true }));
   }, long);
-  await expect(page.getByText("This message has 1088 KB; 256 KB fit.")).toBeVisible();
+  await expect(page.getByText("This message is 1088 KB. The limit is 256 KB.")).toBeVisible();
   await expect(field).toHaveValue("read this: ");
   await expect(transcript(page).getByRole("article", { name: "Prompt" })).toHaveCount(0);
 

@@ -63,12 +63,12 @@ describe("proving the isolation", () => {
     expect(found).toEqual({ kind: "host", reason: expect.stringContaining("No permissions to create new namespace") });
   });
 
-  it.skipIf(withoutBubblewrap)("refuses a sandbox that is not tight", async () => {
+  it.skipIf(withoutBubblewrap)("refuses a sandbox that is not fully isolated", async () => {
     const searchPath = await searchPathWith(
       'for word; do shift; test "$word" = --unshare-net || set -- "$@" "$word"; done; exec /usr/bin/bwrap "$@"',
     );
     const found = await probe({ searchPath });
-    expect(found).toMatchObject({ kind: "host", reason: expect.stringContaining("not tight") });
+    expect(found).toMatchObject({ kind: "host", reason: expect.stringContaining("not fully isolated") });
     expect(found).toMatchObject({ reason: expect.stringContaining("it shares the host's net namespace") });
     expect(found).toMatchObject({ reason: expect.stringContaining("it reaches the host's loopback") });
   });
