@@ -9,7 +9,7 @@ const text = z.object({
   text: z.string(),
   /** The number of the entry whose text this one continues: text closes at 8 KB. */
   continues: z.number().int().optional(),
-  /** A try that failed: opencode began the answer again. */
+  /** A try that failed: the agent began the answer again. */
   discarded: z.boolean().optional(),
 });
 
@@ -96,7 +96,7 @@ export const entryBodies = {
   usage: usageBody,
   "sandbox-phase": sandboxPhase,
   "memory-note": z.object({ status: z.string(), message: z.string() }),
-  /** opencode tries again after `reason`; the entries named are marked as discarded. */
+  /** The agent tries again after `reason`; the entries named are marked as discarded. */
   "parts-discard": z.object({ numbers: z.array(z.number()), attempt: z.number(), reason: z.string() }),
   /** The turns named were taken back: the agent forgets them, and their files are as before. They stay readable. */
   "turn-undo": z.object({ turnIds: z.array(z.string()) }),

@@ -51,7 +51,7 @@ export function joinDraft(kept: string, written: string): string {
   return written === "" ? kept : `${kept}\n${written}`;
 }
 
-/** What the log or the queue shows by now needs no place here. */
+/** What the log or the queue shows by now need not be kept here. */
 export function withoutShown(items: readonly OutboxItem[], shownTurnIds: ReadonlySet<string>): readonly OutboxItem[] {
   const left = items.filter((item) => item.turnId === null || !shownTurnIds.has(item.turnId));
   return left.length === items.length ? items : left;

@@ -52,7 +52,7 @@ describe("the transcript", () => {
     expect(blocks.map((block) => block.kind === "answer" && block.text)).toEqual(["one two", "three"]);
   });
 
-  it("folds what was undone, in its place, until it is brought back", () => {
+  it("folds what was undone, where it stood, until it is redone", () => {
     const entries = [
       entry("prompt", { text: "one" }, { turnId: "first" }),
       entry("agent_message", { text: "answer" }, { turnId: "first" }),

@@ -79,7 +79,7 @@ function ToolCard({
     >
       {nested && <div className="flex flex-col gap-3 border-t border-line py-3 pr-3 pl-8">{renderNested(tool)}</div>}
       {bodies.map((body, index) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: bodies keep their place
+        // biome-ignore lint/suspicious/noArrayIndexKey: bodies keep their order
         <ToolBodyView key={index} body={body} running={view.running} />
       ))}
     </Fold>
