@@ -195,10 +195,10 @@ const tools = {
 } satisfies Record<string, Tool>;
 
 /** What is asked for that is no tool of its own. */
-const otherPermissions: Record<string, string> = {
-  external_directory: "work outside the session's directory",
-  doom_loop: "repeat the same step",
-};
+const otherPermissions = new Map([
+  ["external_directory", "work outside the session's directory"],
+  ["doom_loop", "repeat the same step"],
+]);
 
 /** Any tool: one that is not in the table, for example of a server that people added, is named as it is. */
 export function toolOf(name: string): Tool {
@@ -210,7 +210,7 @@ export function toolOf(name: string): Tool {
 
 /** As in “May the agent …?”. */
 export function permissionPhrase(name: string): string {
-  return otherPermissions[name] ?? toolOf(name).permission ?? `use ${name}`;
+  return otherPermissions.get(name) ?? toolOf(name).permission ?? `use ${name}`;
 }
 
 function fileTitle(verb: string): (path: string) => string {
