@@ -112,7 +112,7 @@ export async function wire(input: WiringInput): Promise<Wiring> {
     log,
     release: releaseSession({ turns, lifecycle, archives }),
     onReleaseFailed: (error, sessionId) =>
-      logger.warn({ err: error, sessionId }, "A session was removed, though not from its sandbox"),
+      logger.warn({ err: error, sessionId }, "A session was deleted, but not from its sandbox"),
   });
 
   const services: Services = {
@@ -215,7 +215,7 @@ async function openFileStore(
   const claim = await claimFileStore({ database, fileStore, installation, acceptNew, signal }).catch(
     (error: unknown) => {
       stopping.throwIfAborted();
-      logger.warn({ err: error }, "The file store could not be asked whose it is");
+      logger.warn({ err: error }, "The file store could not be checked for its owner");
       return null;
     },
   );

@@ -9,7 +9,7 @@ import { AppError } from "../errors.ts";
 import { parseInput } from "../lib/parse-input.ts";
 import { hashPassword } from "../lib/password-hash.ts";
 import { inviteId } from "../protocol/ids.ts";
-import { accountLimits } from "../protocol/limits.ts";
+import { maxInviteNoteLength } from "../protocol/limits.ts";
 import { roles } from "../protocol/roles.ts";
 import { person } from "./account-input.ts";
 import type { AccountsOptions } from "./create-accounts.ts";
@@ -19,10 +19,7 @@ const lifetimeDays = 7;
 const uniqueViolation = "23505";
 const inviteInput = z.object({
   role: z.enum(roles, "The role must be admin or user."),
-  note: z
-    .string()
-    .trim()
-    .max(accountLimits.maxInviteNote, `A note can have at most ${accountLimits.maxInviteNote} characters.`),
+  note: z.string().trim().max(maxInviteNoteLength, `A note can have at most ${maxInviteNoteLength} characters.`),
 });
 
 type InviteMethods = "createInvite" | "listInvites" | "revokeInvite" | "findInvite" | "acceptInvite";

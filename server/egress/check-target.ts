@@ -28,7 +28,7 @@ export async function checkTarget(target: Target, rules: EgressRules): Promise<C
   );
   if (rules.kind === "off" && !excepted) return refuse("Sandboxes have no internet access here.");
   if (!excepted && !permittedPorts.includes(port)) {
-    return refuse(`Sandboxes cannot use port ${port}. Allowed ports: ${permittedPorts.join(", ")}.`);
+    return refuse(`Port ${port} is not open to sandboxes. Allowed ports: ${permittedPorts.join(", ")}.`);
   }
   const found = await addressesOf(host);
   if (found.length === 0) {

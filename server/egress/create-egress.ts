@@ -105,7 +105,7 @@ export function createEgress(options: EgressOptions): Egress {
       if (closing.signal.aborted) return refuse(socket, 503, "Dormouse is stopping.");
       const work = open(request, socket, head).catch((error: unknown) => {
         logger.error({ err: error }, "Egress failed");
-        refuse(socket, 500, "Dormouse could not open this connection. Its log says why.");
+        refuse(socket, 500, "Dormouse could not open this connection. The server's log says why.");
       });
       tunnels.add(work);
       void work.finally(() => tunnels.delete(work));

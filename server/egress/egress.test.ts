@@ -147,7 +147,7 @@ describe("a tunnel", () => {
     expect(await tunnel(port, `127.0.0.1:${target}`)).toMatchObject({ status: 502 });
     expect(await tunnel(port, "name.invalid:443")).toMatchObject({
       status: 502,
-      reason: expect.stringContaining("not known"),
+      reason: expect.stringContaining("not found"),
     });
   });
 

@@ -124,7 +124,7 @@ async function endOrphans(context: LifecycleContext, live: ReadonlySet<string>, 
   );
   const orphans = listed.flat().filter(({ sandboxId, running }) => running && !live.has(sandboxId));
   const ends = orphans.map(async ({ sandboxId, address, backend }) => {
-    logger.warn({ sandboxId }, "A sandbox ran that nobody knows to be awake: ending it");
+    logger.warn({ sandboxId }, "A sandbox was running that should not be awake: ending it");
     await backend.terminate(sandboxId, address, AbortSignal.timeout(deadlines.terminateMilliseconds));
   });
   for (const outcome of await Promise.allSettled(ends)) {

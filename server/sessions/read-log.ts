@@ -1,8 +1,9 @@
 import { sql } from "drizzle-orm";
 import type { Database, Transaction } from "../../db/client.ts";
+import { upgradeEntryBody } from "../agent/index.ts";
 import type { Actor } from "../auth/index.ts";
 import { sessionId as sessionIdSchema } from "../protocol/ids.ts";
-import type { LogEntry } from "../protocol/log-entry.ts";
+import type { EntryBody, EntryKind, LogEntry } from "../protocol/log-entry.ts";
 import type { SessionState } from "../protocol/session-events.ts";
 
 export interface ReadLog {
@@ -78,7 +79,7 @@ function toEntry(row: EntryRow): LogEntry {
     open: row.open,
     under: row.under === null ? null : Number(row.under),
     at: new Date(row.at).toISOString(),
-    body: row.body,
+    body: upgradeEntryBody(row.kind as EntryKind, row.body as EntryBody),
   } as LogEntry;
 }
 

@@ -258,7 +258,7 @@ describe("waking", () => {
     const pathOf = (row: typeof newest) => join(root, row?.storeKey ?? "");
     await truncate(pathOf(newest), 100);
     await sleepAndWake(wipe);
-    expect((await open()).note).toMatch(/^The newest snapshot .* is damaged .* The files are those of /);
+    expect((await open()).note).toMatch(/^The newest snapshot .* is damaged .* The files are from /);
     expect(await readFile(await inWorkspace("story.txt"), "utf8")).toBe("older");
     // Said once: the disk is the newest there is from here on.
     await sleepAndWake();
@@ -299,7 +299,7 @@ describe("waking the real agent", () => {
 
     for (const { storeKey } of await verifiedOf("history")) await appendFile(join(root, storeKey), "more");
     await sleepAndWake(wipe);
-    const told = { cause: expect.stringContaining("started fresh") };
+    const told = { cause: expect.stringContaining("could not be restored") };
     expect(await memory()).toMatchObject({ memoryStatus: "fresh", memoryCause: told.cause });
     expect(await test.readSandbox(sandbox.sandboxId)).toMatchObject({
       observedState: "running",
