@@ -36,6 +36,8 @@ export interface FilesChange {
 interface Followed {
   state: ViewerState;
   taking: boolean;
+  /** Changed by pages of a log that is still being caught up with: listeners hear of it once, with the last. */
+  untold: boolean;
   mending: boolean;
   /** In a row without success: each one waits longer. */
   mends: number;
@@ -103,7 +105,9 @@ export function createEventConnection(environment: Environment): EventConnection
     if (event.event === "files") for (const listener of session.fileListeners) listener(event.data);
     const before = session.state;
     session.state = applySessionEvents(before, [event]);
-    if (session.state === before) return;
+    session.untold ||= session.state !== before;
+    if (!session.untold || (event.event === "entries" && event.data.more)) return;
+    session.untold = false;
     if (session.state.gap) void mend(session);
     else session.mends = 0;
     notify(session.listeners);
@@ -149,6 +153,7 @@ export function createEventConnection(environment: Environment): EventConnection
     const created = {
       state: initial,
       taking: false,
+      untold: false,
       mending: false,
       mends: 0,
       listeners: new Set<() => void>(),
