@@ -2,7 +2,7 @@ import type { Database } from "../db/client.ts";
 import { BootError } from "./boot/boot-error.ts";
 import { deriveKey } from "./boot/master-key.ts";
 import type { Config } from "./config.ts";
-import { createEgress } from "./egress/create-egress.ts";
+import { createEgress, type EgressOptions } from "./egress/create-egress.ts";
 import { isAppError } from "./errors.ts";
 import { createCallers } from "./gateway/create-callers.ts";
 import { createGateway } from "./gateway/create-gateway.ts";
@@ -31,6 +31,7 @@ export async function wireSandboxes(input: {
   secretBox: SecretBox;
   isolation: Isolation;
   archives: Pick<Archives, "wakeHistory">;
+  permits: EgressOptions["permits"];
   logger: Logger;
   stopping: AbortSignal;
   createSidecarClient: typeof createSidecarClient;
@@ -42,6 +43,7 @@ export async function wireSandboxes(input: {
     rules: config.egress,
     proxy: config.proxy,
     findCaller: (headers) => callers.find(headers),
+    permits: input.permits,
     logger,
   });
   const { proxy, demoPace } = config;

@@ -8,6 +8,7 @@ import { createAdmission } from "./auth/create-admission.ts";
 import { BootError } from "./boot/boot-error.ts";
 import { deriveKey } from "./boot/master-key.ts";
 import type { Config } from "./config.ts";
+import { createNetwork } from "./egress/create-network.ts";
 import { AppError } from "./errors.ts";
 import { claimFileStore, createFileStore, type FileStore } from "./file-store/index.ts";
 import { createFiles } from "./files/create-files.ts";
@@ -93,6 +94,7 @@ export async function wire(input: WiringInput): Promise<Wiring> {
     });
   const storing = { database, fileStore, logger, onSessionChanged };
   const archives = createArchives(storing);
+  const { permits, ...network } = createNetwork({ database, server: config.egress });
   const { gateway, backend, lifecycle } = await wireSandboxes({
     createSidecarClient,
     ...input,
@@ -100,6 +102,7 @@ export async function wire(input: WiringInput): Promise<Wiring> {
     isolation,
     secretBox,
     archives,
+    permits,
   });
   const { createAgentClient } = input;
   const turns = createTurns({ database, log, lifecycle, archives, logger, createAgentClient });
@@ -121,6 +124,7 @@ export async function wire(input: WiringInput): Promise<Wiring> {
     models: announceModels(createModels({ database, secretBox, outbound }), (tenantId) =>
       lifecycle.applyModels(tenantId),
     ),
+    network,
     sandboxes: createSandboxes({ database }),
     sessions,
     log,
