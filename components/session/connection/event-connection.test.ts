@@ -247,7 +247,7 @@ describe("the event connection of a browser", () => {
     expect(connection.status().state).toBe("live");
   });
 
-  it("asks again for an entry whose deltas it could not place", async () => {
+  it("asks again for an entry whose deltas it did not fit", async () => {
     const world = createWorld();
     const view = show(world.openTab("one").connection, "s");
     await eventually(() => expect(world.liveStreams()).toBe(1));
