@@ -208,7 +208,7 @@ export async function wire(input: WiringInput): Promise<Wiring> {
 async function requireIsolation(config: Config, signal: AbortSignal): Promise<Isolation> {
   const found = await probeIsolation({ wanted: config.isolation, searchPath: config.searchPath, signal });
   if (config.isolation === "sandboxed" && found.kind === "host") {
-    throw new BootError(`DORMOUSE_ISOLATION asks for sandboxed, but this machine cannot give it. ${found.reason}`);
+    throw new BootError(`DORMOUSE_ISOLATION is sandboxed, but this machine cannot provide that. ${found.reason}`);
   }
   return found;
 }
@@ -237,7 +237,7 @@ async function openFileStore(
       ? `The file store (${at}) belongs to another installation of Dormouse.`
       : `The file store (${at}) is not the one that holds this installation's archives: perhaps its disk is not mounted.`;
   throw new BootError(
-    `${found} Give the right one in DORMOUSE_FILE_STORE_ROOT or DORMOUSE_S3_BUCKET. If that is gone for good, start once with DORMOUSE_FILE_STORE_NEW=true: archives that are not in the new one are then lost.`,
+    `${found} Set the right one in DORMOUSE_FILE_STORE_ROOT or DORMOUSE_S3_BUCKET. If that is gone for good, start once with DORMOUSE_FILE_STORE_NEW=true: archives that are not in the new one are then lost.`,
   );
 }
 

@@ -1,6 +1,6 @@
 import { z } from "zod";
+import { uuidPattern } from "../server/protocol/ids.ts";
 import { type SidecarHealth, sidecarProtocol } from "../server/protocol/sidecar.ts";
-import { agentImport, type ImportIntoAgent } from "./agent-import.ts";
 import type { Route } from "./door/door.ts";
 import type { Exchange } from "./door/exchange.ts";
 import { proxyToAgent } from "./door/proxy-to-agent.ts";
@@ -12,7 +12,8 @@ import { serveWatch } from "./files/serve-watch.ts";
 import type { Workspaces } from "./files/workspaces.ts";
 import type { History } from "./history/history.ts";
 import { Problem } from "./sidecar-problem.ts";
-import type { Snapshots } from "./snapshots/create-snapshots.ts";
+import type { WorkspaceSnapshots } from "./snapshots/workspace-snapshots.ts";
+import { agentImport, type ImportIntoAgent } from "./supervisor/agent-import.ts";
 import type { AgentLog } from "./supervisor/agent-log.ts";
 import type { Supervisor } from "./supervisor/supervisor.ts";
 
@@ -26,10 +27,10 @@ export interface RoutesOptions {
   workspaces: Workspaces;
   importIntoAgent: ImportIntoAgent;
   history: History;
-  snapshots: Snapshots;
+  snapshots: WorkspaceSnapshots;
 }
 
-const uuid = "([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})";
+const uuid = `(${uuidPattern})`;
 const restart = z.object({ config: z.record(z.string(), z.unknown()).optional() });
 
 export function createRoutes(options: RoutesOptions): Route[] {

@@ -6,7 +6,6 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { SidecarLaunch } from "../server/protocol/sidecar.ts";
 import { createAgentDoor } from "./agent-door/agent-door.ts";
 import { createServerConnection } from "./agent-door/server-connection.ts";
-import { createAgentImport } from "./agent-import.ts";
 import { createKnownArchives } from "./archive/known-archives.ts";
 import { createRoutes } from "./create-routes.ts";
 import { createDoor } from "./door/door.ts";
@@ -18,9 +17,10 @@ import { createWorkspaces } from "./files/workspaces.ts";
 import { createHistory } from "./history/history.ts";
 import { createHistoryMarker } from "./history/history-marker.ts";
 import { layoutOf, makeLayout, recoverLayout } from "./layout.ts";
-import { createSnapshots } from "./snapshots/create-snapshots.ts";
 import { createWorkspaceLives } from "./snapshots/workspace-lives.ts";
+import { createWorkspaceSnapshots } from "./snapshots/workspace-snapshots.ts";
 import { agentEnvironment, agentMark } from "./supervisor/agent-environment.ts";
+import { createAgentImport } from "./supervisor/agent-import.ts";
 import { createAgentLog } from "./supervisor/agent-log.ts";
 import { launchAgent } from "./supervisor/agent-process.ts";
 import { endMarked, identify } from "./supervisor/marked-processes.ts";
@@ -111,7 +111,7 @@ export async function createSidecar(launch: SidecarLaunch, report: (message: str
         environment: agentEnvironment({ layout, sandboxId, programs, agentPort, proxyEgress, password: "" }),
       }),
       history: createHistory({ layout, marker, gate: supervisor, exclusive, known, report: note }),
-      snapshots: createSnapshots({ layout, lives, known, exclusive }),
+      snapshots: createWorkspaceSnapshots({ layout, lives, known, exclusive }),
     }),
     verifier: createRequestVerifier({ sandboxId, bootId, publicKey, onTakenOver: agentDoor.cutCalls }),
     bootSecret,

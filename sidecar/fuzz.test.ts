@@ -27,7 +27,7 @@ describe.each(seeds)("with seed %i", (seed) => {
   let sandbox: TestSandbox;
   let boot: TestBoot;
   let session: string;
-  // Nothing in the agent's place: a history that is restored opens the gate.
+  // Nothing instead of the agent: a history that is restored opens the gate.
   let programs: TestSandbox["launch"]["programs"];
   let around: string[];
   const canary = () => join(dirname(sandbox.workspace), "canary");
@@ -46,13 +46,13 @@ describe.each(seeds)("with seed %i", (seed) => {
   /** All that a restore may not touch. */
   async function look(): Promise<string[]> {
     const seen: string[] = [];
-    for (const place of [
+    for (const folder of [
       dirname(sandbox.workspace),
       sandbox.workspace,
       canary(),
       join(sandbox.workspace, "sessions"),
     ]) {
-      seen.push(...(await readdir(place)).map((name) => join(place, name)));
+      seen.push(...(await readdir(folder)).map((name) => join(folder, name)));
     }
     const { size, mtimeMs, mode, nlink } = await lstat(join(canary(), "secret"));
     const secret = await readFile(join(canary(), "secret"), "utf8");
@@ -69,8 +69,8 @@ describe.each(seeds)("with seed %i", (seed) => {
         const status = await lstat(path);
         if (status.isDirectory()) folders.push(path);
         if (!status.isSymbolicLink()) continue;
-        const place = await realpath(path).catch(() => root);
-        expect(`${place}/`.startsWith(`${root}/`), `${path} leads to ${place}`).toBe(true);
+        const target = await realpath(path).catch(() => root);
+        expect(`${target}/`.startsWith(`${root}/`), `${path} leads to ${target}`).toBe(true);
       }
     }
   }
@@ -82,7 +82,7 @@ describe.each(seeds)("with seed %i", (seed) => {
   };
 
   it.each(["workspace", "home", "history"] as const)(
-    `lets none of ${count} hostile archives for the %s out of its place`,
+    `lets none of ${count} hostile archives for the %s out of its folder`,
     { timeout: archiveTimeout },
     async (kind) => {
       const { path, directory } = aims[kind];

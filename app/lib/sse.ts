@@ -1,3 +1,4 @@
+import { heartbeatMilliseconds } from "@/server/protocol/limits.ts";
 import { encodeCursor, type SessionEvent } from "@/server/protocol/session-events.ts";
 
 /** As it goes over the wire. */
@@ -8,7 +9,6 @@ export interface SseFrame {
   data: string;
 }
 
-const commentEveryMilliseconds = 15_000;
 const encoder = new TextEncoder();
 
 /**
@@ -32,7 +32,7 @@ export function sseResponse(options: {
     send("retry: 1000\n\n");
     timer = setInterval(() => {
       if (!ended.aborted) send(": still here\n\n");
-    }, commentEveryMilliseconds);
+    }, heartbeatMilliseconds.browser);
     try {
       for await (const frame of makeFrames(ended)) {
         if (ended.aborted) break;

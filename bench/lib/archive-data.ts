@@ -26,13 +26,13 @@ export async function makeBinary(root: string, megabytes: number): Promise<void>
   await using programs = piecesOfPrograms();
   for (let index = 0; index * 4 < megabytes; index += 1) {
     const bytes = Math.min(4, megabytes - index * 4) * megabyte;
-    const place = index % 20;
+    const position = index % 20;
     const content =
-      place < 8
+      position < 8
         ? ((await programs.next()).value as Buffer).subarray(0, bytes)
-        : place < 14
+        : position < 14
           ? randomFillSync(Buffer.alloc(bytes))
-          : place < 17
+          : position < 17
             ? weights(bytes)
             : records(bytes);
     await writeFile(join(root, `${index}.bin`), content);

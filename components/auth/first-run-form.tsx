@@ -1,5 +1,6 @@
 "use client";
 
+import { accountLimits } from "@/server/protocol/limits.ts";
 import { Checkbox } from "../ui/checkbox.tsx";
 import { Field } from "../ui/field.tsx";
 import { Form, FormFailure, SubmitButton } from "../ui/form.tsx";
@@ -41,18 +42,18 @@ export function FirstRunForm({ needsSetupCode, isolation, complete }: FirstRunFo
           spellCheck={false}
           required
           placeholder="XXXX-XXXX-XXXX"
-          hint="Other machines can reach this page, so it asks for the code in the terminal where Dormouse was started."
-          messages={{ missing: "Please give the set-up code." }}
+          hint="You will find the code in the terminal where Dormouse was started."
+          messages={{ missing: "Enter the set-up code." }}
         />
       )}
       <Field
         name="tenantName"
         label="Organisation"
         autoComplete="organization"
-        maxLength={100}
+        maxLength={accountLimits.maxName}
         required
         hint="A company, a team, or just you."
-        messages={{ missing: "Please give the organisation a name." }}
+        messages={{ missing: "Enter a name for the organisation." }}
       />
       <PersonFields />
       <IsolationFound isolation={isolation} />
@@ -68,7 +69,7 @@ function IsolationFound({ isolation }: { isolation: FirstRunFormProps["isolation
   if (isolation.kind === "sandboxed") {
     return (
       <Notice tone="ok" title="Agents are sandboxed on this machine">
-        Proved by a trial run with {isolation.detail}.
+        Confirmed by a test run with {isolation.detail}.
       </Notice>
     );
   }
@@ -80,7 +81,7 @@ function IsolationFound({ isolation }: { isolation: FirstRunFormProps["isolation
       <Checkbox
         name="consent"
         required
-        hint="It can read and change whatever the user running Dormouse can, and use the network as this machine does."
+        hint="It can read and change everything that the user running Dormouse can, and use this machine's network."
       >
         I agree that the agent runs as a plain process on this machine.
       </Checkbox>

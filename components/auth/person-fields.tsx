@@ -1,6 +1,7 @@
+import { accountLimits } from "@/server/protocol/limits.ts";
 import { Field } from "../ui/field.tsx";
 
-const shortestPassword = 12;
+const { minPassword, maxPassword, maxName, maxEmail } = accountLimits;
 
 export function EmailField() {
   return (
@@ -9,10 +10,10 @@ export function EmailField() {
       label="Email"
       type="email"
       autoComplete="username"
-      maxLength={254}
+      maxLength={maxEmail}
       spellCheck={false}
       required
-      messages={{ missing: "Please give an email address.", form: "That does not look like an email address." }}
+      messages={{ missing: "Enter an email address.", form: "That does not look like an email address." }}
     />
   );
 }
@@ -24,13 +25,13 @@ export function NewPasswordField({ name = "password", label = "Password" }: { na
       label={label}
       type="password"
       autoComplete="new-password"
-      maxLength={200}
+      maxLength={maxPassword}
       required
-      hint={`At least ${shortestPassword} characters. A sentence is good.`}
-      pattern={`.{${shortestPassword},}`}
+      hint={`At least ${minPassword} characters. A short sentence works well.`}
+      pattern={`.{${minPassword},}`}
       messages={{
-        missing: "Please choose a password.",
-        form: `A password needs at least ${shortestPassword} characters.`,
+        missing: "Choose a password.",
+        form: `A password needs at least ${minPassword} characters.`,
       }}
     />
   );
@@ -44,9 +45,9 @@ export function PersonFields() {
         name="name"
         label="Your name"
         autoComplete="name"
-        maxLength={100}
+        maxLength={maxName}
         required
-        messages={{ missing: "Please give a name." }}
+        messages={{ missing: "Enter your name." }}
       />
       <EmailField />
       <NewPasswordField />

@@ -4,12 +4,11 @@ import { Ellipsis, FoldVertical, Redo2, Trash2, Undo2 } from "lucide-react";
 import { useRouter } from "next/navigation";
 import { type KeyboardEvent, type ReactNode, useEffect, useRef, useState } from "react";
 import { toast } from "sonner";
+import { maxTitleLength } from "@/server/protocol/limits.ts";
 import { buttonClasses } from "../ui/button.tsx";
 import { ConfirmButton } from "../ui/confirm-button.tsx";
 import { Menu, MenuItem } from "../ui/menu.tsx";
 import { deleteSession, renameSession, startOther } from "./session-api.ts";
-
-const longestTitle = 120;
 
 interface SessionHeaderProps {
   sessionId: string;
@@ -36,7 +35,7 @@ export function SessionHeader({ sessionId, title, mark }: SessionHeaderProps) {
       <ConfirmButton
         label="Delete this session"
         title="Delete this session?"
-        consequence="Its transcript, its files and its snapshots are deleted for good."
+        consequence="Its transcript, files and snapshots will be deleted for good."
         confirmLabel="Delete"
         size="icon"
         confirm={() => deleteSession(sessionId)}
@@ -62,7 +61,7 @@ function TurnMenu({ sessionId }: { sessionId: string }) {
     <Menu
       trigger={
         <>
-          <span className="sr-only">More about this conversation</span>
+          <span className="sr-only">More actions</span>
           <Ellipsis aria-hidden="true" className={icon} strokeWidth={1.75} />
         </>
       }
@@ -72,10 +71,10 @@ function TurnMenu({ sessionId }: { sessionId: string }) {
         Undo the last turn
       </MenuItem>
       <MenuItem icon={<Redo2 aria-hidden="true" className={icon} />} onClick={() => void start("redo")}>
-        Bring back what was undone
+        Redo what was undone
       </MenuItem>
       <MenuItem icon={<FoldVertical aria-hidden="true" className={icon} />} onClick={() => void start("compact")}>
-        Summarise to make room
+        Summarise the conversation
       </MenuItem>
     </Menu>
   );
@@ -125,7 +124,7 @@ function Title({ sessionId, title }: { sessionId: string; title: string }) {
       autoFocus
       aria-label="Title of this session"
       value={draft}
-      maxLength={longestTitle}
+      maxLength={maxTitleLength}
       onChange={(event) => setDraft(event.target.value)}
       onKeyDown={onKeyDown}
       onBlur={save}

@@ -1,6 +1,7 @@
 "use client";
 
 import { toast } from "sonner";
+import { accountLimits } from "@/server/protocol/limits.ts";
 import { Field } from "../ui/field.tsx";
 import { Form, FormFailure, SubmitButton } from "../ui/form.tsx";
 import type { Outcome } from "../ui/outcome.ts";
@@ -10,16 +11,16 @@ export function ProfileForm({ name, save }: { name: string; save: (input: { name
     <Form
       label="Your profile"
       submit={(values) => save({ name: values.name ?? "" })}
-      onSuccess={() => toast.success("Your name is saved.")}
+      onSuccess={() => toast.success("Name saved.")}
     >
       <Field
         name="name"
         label="Name"
         defaultValue={name}
         autoComplete="name"
-        maxLength={100}
+        maxLength={accountLimits.maxName}
         required
-        messages={{ missing: "Please give a name." }}
+        messages={{ missing: "Enter your name." }}
       />
       <FormFailure />
       <div>

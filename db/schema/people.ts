@@ -1,5 +1,6 @@
 import { sql } from "drizzle-orm";
 import { index, pgPolicy, pgTable, text, uniqueIndex, uuid } from "drizzle-orm/pg-core";
+import { roles } from "../../server/protocol/roles.ts";
 import { adminRows, at, createdAt, id, ownRowsOrAdmin, rules, updatedAt } from "./columns.ts";
 
 export const tenants = pgTable(
@@ -42,7 +43,7 @@ export const users = pgTable(
       .references(() => tenants.id, { onDelete: "cascade" }),
     email: text("email").notNull(),
     name: text("name").notNull(),
-    role: text("role", { enum: ["admin", "user"] }).notNull(),
+    role: text("role", { enum: roles }).notNull(),
     /** Not granted to the application role: read and written by definer functions only. */
     passwordHash: text("password_hash").notNull(),
     disabledAt: at("disabled_at"),
@@ -92,7 +93,7 @@ export const invites = pgTable(
       .notNull()
       .references(() => tenants.id, { onDelete: "cascade" }),
     createdBy: uuid("created_by").references(() => users.id, { onDelete: "set null" }),
-    role: text("role", { enum: ["admin", "user"] }).notNull(),
+    role: text("role", { enum: roles }).notNull(),
     note: text("note").notNull().default(""),
     tokenHash: text("token_hash").notNull().unique(),
     createdAt: createdAt(),

@@ -1,5 +1,6 @@
 import { sql } from "drizzle-orm";
 import { bigint, index, integer, jsonb, pgTable, text, unique, uniqueIndex, uuid } from "drizzle-orm/pg-core";
+import { archiveKinds, archiveStates } from "../../server/protocol/snapshots.ts";
 import { at, createdAt, id, ownRowsOrAdmin, updatedAt } from "./columns.ts";
 import { tenants, users } from "./people.ts";
 
@@ -96,10 +97,8 @@ export const archives = pgTable(
       .references(() => sandboxes.id, { onDelete: "cascade" }),
     /** Set for workspace snapshots. */
     sessionId: uuid("session_id"),
-    kind: text("kind", { enum: ["workspace", "history", "home"] }).notNull(),
-    state: text("state", { enum: ["writing", "verified", "failed"] })
-      .notNull()
-      .default("writing"),
+    kind: text("kind", { enum: archiveKinds }).notNull(),
+    state: text("state", { enum: archiveStates }).notNull().default("writing"),
     storeKey: text("store_key").notNull().unique(),
     bytes: bigint("bytes", { mode: "number" }),
     sha256: text("sha256"),

@@ -13,6 +13,7 @@ import {
   uniqueIndex,
   uuid,
 } from "drizzle-orm/pg-core";
+import { memoryStatuses } from "../../server/protocol/session-events.ts";
 import { at, createdAt, id, ownRowsOnly, updatedAt } from "./columns.ts";
 import { tenants, users } from "./people.ts";
 import { sandboxes } from "./sandboxes.ts";
@@ -44,9 +45,7 @@ export const sessions = pgTable(
     /** The last numbered agent event whose effects are in the log, and the boot it was numbered in. */
     appliedEvent: bigint("applied_event", { mode: "number" }).notNull().default(0),
     appliedBoot: uuid("applied_boot"),
-    memoryStatus: text("memory_status", { enum: ["intact", "restored", "replayed", "partial", "fresh"] })
-      .notNull()
-      .default("fresh"),
+    memoryStatus: text("memory_status", { enum: memoryStatuses }).notNull().default("fresh"),
     memoryCause: text("memory_cause"),
     memoryAt: at("memory_at"),
     /** Why the agent may know less than the log since the last turn; looked into, and told, with the next one. */

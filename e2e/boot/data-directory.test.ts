@@ -100,7 +100,7 @@ describe.runIf(canMount)("a clone in a closed home of root", () => {
     });
     const url = await dormouse.ready();
     expect((await fetch(`${url}/api/health/ready`)).status).toBe(200);
-    expect(dormouse.output()).toContain("The database of this Dormouse stands in /var/lib/dormouse/");
+    expect(dormouse.output()).toContain("The database of this Dormouse is in /var/lib/dormouse/");
     expect(await readFile(join(closed, "home", "postgres-is-elsewhere.txt"), "utf8")).toContain("/var/lib/dormouse/");
     dormouse.process.kill("SIGTERM");
     expect(await dormouse.ended()).toBe(0);

@@ -116,7 +116,7 @@ describe("two starts with one home", () => {
     const first = await Promise.race(both.map((dormouse, index) => dormouse.ended().then(() => index)));
     const [loser, winner] = first === 0 ? both : ([both[1], both[0]] as const);
     expect(await loser.ended()).toBe(1);
-    expect(loser.output()).toContain("Dormouse already runs with this home: ");
+    expect(loser.output()).toContain("Dormouse is already running with this data directory: ");
     const url = await winner.ready();
     expect(await runToFailure({ home })).toContain(`pid ${winner.process.pid} at ${url}`);
     expect((await fetch(`${url}/api/health/ready`)).status).toBe(200);

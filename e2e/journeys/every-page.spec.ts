@@ -76,7 +76,7 @@ test("a session looks right in each of its states", async ({ member: { page } })
   await look(page, "session-stopped");
 
   await send(page, "ask me a question");
-  await expect(page.getByRole("region", { name: "The agent asks" })).toBeVisible({ timeout: turnPatience });
+  await expect(page.getByRole("region", { name: "Question from the agent" })).toBeVisible({ timeout: turnPatience });
   await look(page, "session-question");
   await page.getByRole("button", { name: /^Moss/ }).click();
   await expect(transcript(page).getByText("You chose Moss.")).toBeVisible({ timeout: turnPatience });
@@ -84,7 +84,7 @@ test("a session looks right in each of its states", async ({ member: { page } })
   await expect(transcript(page).getByText("The turn failed")).toBeVisible({ timeout: turnPatience });
   await look(page, "session-failed");
   await page.getByRole("button", { name: "Memory intact" }).click();
-  await expect(page.getByText("The agent remembers this conversation itself.")).toBeVisible();
+  await expect(page.getByText("The agent remembers this conversation.")).toBeVisible();
   await look(page, "session-memory");
 });
 

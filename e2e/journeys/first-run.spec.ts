@@ -16,8 +16,8 @@ test("a first visit leads to the first-run page, which names the isolation and s
   await expectAccessible(page);
 
   await page.getByRole("button", { name: submit }).click();
-  await expect(page.getByText("Please give the organisation a name.")).toBeVisible();
-  await expect(page.getByText("Please give an email address.")).toBeVisible();
+  await expect(page.getByText("Enter a name for the organisation.")).toBeVisible();
+  await expect(page.getByText("Enter an email address.")).toBeVisible();
   await expect(page.getByLabel("Organisation")).toBeFocused();
 
   await fillPerson(page, { ...admin, email: "no address", password: "short" });

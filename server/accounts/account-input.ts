@@ -1,16 +1,19 @@
 import { z } from "zod";
+import { accountLimits } from "../protocol/limits.ts";
+
+const { minPassword, maxPassword, maxName, maxEmail } = accountLimits;
 
 export const password = z
   .string()
-  .min(12, "A password needs at least 12 characters.")
-  .max(200, "A password has at most 200 characters.");
+  .min(minPassword, `A password needs at least ${minPassword} characters.`)
+  .max(maxPassword, `A password can have at most ${maxPassword} characters.`);
 
 export const person = z.object({
-  name: z.string().trim().min(1, "Please give a name.").max(100, "A name has at most 100 characters."),
+  name: z.string().trim().min(1, "Enter a name.").max(maxName, `A name can have at most ${maxName} characters.`),
   email: z
     .string()
     .trim()
-    .max(254, "An email address has at most 254 characters.")
+    .max(maxEmail, `An email address can have at most ${maxEmail} characters.`)
     .pipe(z.email("That does not look like an email address.")),
   password,
 });
@@ -18,5 +21,5 @@ export const person = z.object({
 export const tenantName = z
   .string()
   .trim()
-  .min(1, "Please give the organisation a name.")
-  .max(100, "A name has at most 100 characters.");
+  .min(1, "Enter a name for the organisation.")
+  .max(maxName, `A name can have at most ${maxName} characters.`);

@@ -38,14 +38,14 @@ export function createFirstRun({
         if (!sameCode(input.setupCode ?? "", setupCode)) {
           throw new AppError(
             "forbidden",
-            "The set-up code is wrong. It stands in the terminal where Dormouse was started.",
+            "That set-up code is wrong. You will find it in the terminal where Dormouse was started.",
           );
         }
       }
       if (isolation.kind === "host" && input.hostConsent !== true) {
         throw new AppError(
           "invalid-input",
-          "Without isolation, your agreement is needed: the agent would run as a plain process on this machine.",
+          "This machine cannot isolate the agent, so it would run as a plain process. Confirm that you agree to that.",
         );
       }
       const hash = await hashPassword(password);

@@ -9,6 +9,7 @@ import { AppError } from "../errors.ts";
 import { parseInput } from "../lib/parse-input.ts";
 import { hashPassword } from "../lib/password-hash.ts";
 import { inviteId } from "../protocol/ids.ts";
+import { accountLimits } from "../protocol/limits.ts";
 import { roles } from "../protocol/roles.ts";
 import { person } from "./account-input.ts";
 import type { AccountsOptions } from "./create-accounts.ts";
@@ -17,8 +18,11 @@ import type { Accounts, Invite } from "./index.ts";
 const lifetimeDays = 7;
 const uniqueViolation = "23505";
 const inviteInput = z.object({
-  role: z.enum(roles, "A role is admin or user."),
-  note: z.string().trim().max(200, "A note has at most 200 characters."),
+  role: z.enum(roles, "The role must be admin or user."),
+  note: z
+    .string()
+    .trim()
+    .max(accountLimits.maxInviteNote, `A note can have at most ${accountLimits.maxInviteNote} characters.`),
 });
 
 type InviteMethods = "createInvite" | "listInvites" | "revokeInvite" | "findInvite" | "acceptInvite";
@@ -74,7 +78,7 @@ export function createInvites({ database, limits, publicUrl }: AccountsOptions):
           .set({ revokedAt: new Date() })
           .where(and(eq(invites.id, wanted), isNull(invites.usedAt), isNull(invites.revokedAt)))
           .returning({ id: invites.id });
-        if (revoked.length === 0) throw new AppError("not-found", "There is no open invite of that kind.");
+        if (revoked.length === 0) throw new AppError("not-found", "This invite is no longer open.");
         await recordAudit(tx, viewer, { action: "invite-revoke", subject: wanted });
       });
     },
@@ -93,14 +97,14 @@ export function createInvites({ database, limits, publicUrl }: AccountsOptions):
         if (!rows[0]?.person) throw usedUp("used");
       } catch (error) {
         if (errorCode(error) !== uniqueViolation) throw error;
-        throw new AppError("conflict", "Somebody already signs in with that email address.", { cause: error });
+        throw new AppError("conflict", "An account with that email address already exists.", { cause: error });
       }
     },
   };
 }
 
 function usedUp(state: Exclude<Invite["state"], "open">): AppError {
-  const what = { used: "was already used", expired: "has expired", revoked: "was withdrawn" }[state];
+  const what = { used: "was already used", expired: "has expired", revoked: "was revoked" }[state];
   return new AppError("conflict", `This invite ${what}. Ask an admin for a new one.`);
 }
 

@@ -81,7 +81,7 @@ export function createProfile({ database, limits }: AccountsOptions): Pick<Accou
           .where(and(eq(authSessions.id, wanted), eq(authSessions.userId, viewer.userId)))
           .returning({ id: authSessions.id }),
       );
-      if (revoked.length === 0) throw new AppError("not-found", "That sign-in has already ended.");
+      if (revoked.length === 0) throw new AppError("not-found", "That device is already signed out.");
     },
   };
 }

@@ -1,10 +1,11 @@
 import { expect, test } from "vitest";
-import { createAgentIds, isAgentSessionId } from "./agent-ids.ts";
+import { createAgentIds, isAgentSessionId, partIdOf } from "./agent-ids.ts";
 
 test("ids have opencode's form", () => {
   const ids = createAgentIds();
-  expect(ids.messageId()).toMatch(/^msg_[0-9a-f]{12}[0-9A-Za-z]{14}$/);
-  expect(ids.partId()).toMatch(/^prt_[0-9a-f]{12}[0-9A-Za-z]{14}$/);
+  const messageId = ids.messageId();
+  expect(messageId).toMatch(/^msg_[0-9a-f]{12}[0-9A-Za-z]{14}$/);
+  expect(partIdOf(messageId)).toMatch(/^prt_[0-9a-f]{12}[0-9A-Za-z]{14}$/);
 });
 
 test("ids carry the time as opencode's own do", () => {

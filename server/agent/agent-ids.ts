@@ -7,7 +7,6 @@ import { randomBytes } from "node:crypto";
  */
 export interface AgentIds {
   messageId(): string;
-  partId(): string;
 }
 
 const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
@@ -16,12 +15,13 @@ const placeForm = /^[a-z]{3}_([0-9a-f]{12})/;
 
 export function createAgentIds(now: () => number = Date.now): AgentIds {
   let last = 0n;
-  const next = (prefix: string) => {
-    const earliest = BigInt(now()) * perMillisecond;
-    last = earliest > last ? earliest : last + 1n;
-    return encodeAgentId(prefix, last, randomBytes(14));
+  return {
+    messageId() {
+      const earliest = BigInt(now()) * perMillisecond;
+      last = earliest > last ? earliest : last + 1n;
+      return encodeAgentId("msg", last, randomBytes(14));
+    },
   };
-  return { messageId: () => next("msg"), partId: () => next("prt") };
 }
 
 /** Anything else makes opencode answer 500 instead of 404. */
@@ -40,6 +40,11 @@ export function isLater(id: string, other: unknown): boolean {
   const places = [id, other].map((one) => (typeof one === "string" ? placeForm.exec(one)?.[1] : undefined));
   const [place, otherPlace] = places;
   return place !== undefined && otherPlace !== undefined && place > otherPlace;
+}
+
+/** Of the one part of a prompt: it follows from the message, so that a repeated prompt has the same. */
+export function partIdOf(messageId: string): string {
+  return messageId.replace(/^msg_/, "prt_");
 }
 
 /** Whether a message has that id. */

@@ -5,13 +5,14 @@ import { findSignInCandidate, findViewerRow } from "../../db/queries/sign-in-row
 import { authSessions } from "../../db/schema/index.ts";
 import { AppError } from "../errors.ts";
 import { verifyNothing, verifyPassword } from "../lib/password-hash.ts";
+import { uuidPattern } from "../protocol/ids.ts";
 import type { Viewer } from "./actor.ts";
 import type { Admission } from "./admission.ts";
 import type { AttemptLimits } from "./attempt-limits.ts";
 
 const lifetimeDays = 30;
 const touchEveryMilliseconds = 60_000;
-const uuidForm = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+const uuidForm = new RegExp(`^${uuidPattern}$`, "i");
 
 export function createAdmission({ database, limits }: { database: Database; limits: AttemptLimits }): Admission {
   return {

@@ -2,9 +2,9 @@ import { join } from "node:path";
 import { BootError } from "./boot-error.ts";
 import { findBinaries } from "./postgres/binaries.ts";
 import { createCluster, refuseOtherMajor } from "./postgres/cluster.ts";
+import { type ClusterPaths, chooseClusterPaths, findClusterPaths } from "./postgres/cluster-paths.ts";
 import { prepareOwner } from "./postgres/owner.ts";
 import { keepPasswords, type Passwords, readPasswords } from "./postgres/passwords.ts";
-import { choosePlace, findPlace, type Place } from "./postgres/place.ts";
 import { adoptPostmaster, type Postmaster, readPostmasterFile, startPostmaster } from "./postgres/postmaster.ts";
 import { databaseUrl } from "./postgres/url.ts";
 
@@ -16,7 +16,7 @@ import { databaseUrl } from "./postgres/url.ts";
 export interface EmbeddedPostgres {
   /** As the owner of database and tables: no superuser. */
   readonly ownerUrl: string;
-  /** Settles when Postgres ends without having been asked to. */
+  /** Resolves when Postgres ends without having been asked to. */
   readonly lost: Promise<void>;
   /** Fast shutdown, then immediate when the time is up. Idempotent. */
   stop(options?: { graceMilliseconds?: number }): Promise<void>;
@@ -32,17 +32,17 @@ export interface EmbeddedPostgresOptions {
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   const { home, signal, onProgress = () => {} } = options;
   const packaged = await findBinaries();
-  const place = await choosePlace({ home, packaged, onProgress });
-  await refuseOtherMajor({ home, place });
-  const passwords = await passwordsFor(home, place);
-  if (!place.exists) {
-    await createCluster({ place, superuserPassword: passwords.superuser, signal });
+  const paths = await chooseClusterPaths({ home, packaged, onProgress });
+  await refuseOtherMajor({ home, paths });
+  const passwords = await passwordsFor(home, paths);
+  if (!paths.exists) {
+    await createCluster({ paths, superuserPassword: passwords.superuser, signal });
   }
   signal.throwIfAborted();
 
   const postmaster =
-    (await adoptPostmaster({ place, passwords, onProgress })) ??
-    (await startPostmaster({ place, passwords, logFile: join(home, "postgres.log"), signal }));
+    (await adoptPostmaster({ paths, passwords, onProgress })) ??
+    (await startPostmaster({ paths, passwords, logFile: join(home, "postgres.log"), signal }));
   try {
     await prepareOwner({ port: postmaster.port, passwords });
     signal.throwIfAborted();
@@ -55,22 +55,22 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
 
 /** The owner's address of a Postgres that already runs for this home, or null. */
 export async function findRunningPostgres(home: string): Promise<string | null> {
-  const place = await findPlace(home);
+  const paths = await findClusterPaths(home);
   const passwords = await readPasswords(home);
-  if (!place || !passwords) return null;
-  const file = await readPostmasterFile(place.data);
+  if (!paths || !passwords) return null;
+  const file = await readPostmasterFile(paths.data);
   return file?.port
     ? databaseUrl({ user: "dormouse", password: passwords.owner, port: file.port, database: "dormouse" })
     : null;
 }
 
-async function passwordsFor(home: string, place: Place): Promise<Passwords> {
+async function passwordsFor(home: string, paths: ClusterPaths): Promise<Passwords> {
   const kept = await readPasswords(home);
   if (kept) return kept;
-  if (!place.exists) return keepPasswords(home);
+  if (!paths.exists) return keepPasswords(home);
   throw new BootError(
-    `The passwords of the embedded Postgres are missing: ${join(home, "postgres-passwords.json")} is gone, but its data in ${place.data} is there.
-Put the file back from a backup, or move the data aside to start empty: mv ${place.base} ${place.base}-old`,
+    `The passwords of the embedded Postgres are missing: ${join(home, "postgres-passwords.json")} is gone, but its data in ${paths.data} is there.
+Put the file back from a backup, or move the data aside to start empty: mv ${paths.base} ${paths.base}-old`,
   );
 }
 

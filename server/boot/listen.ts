@@ -79,7 +79,7 @@ async function listenError(options: { error: NodeJS.ErrnoException; host: string
         return `This machine has no address ${host}. Set DORMOUSE_HOST to one that it has, such as 127.0.0.1 or 0.0.0.0.`;
       case "ENOTFOUND":
       case "EAI_AGAIN":
-        return `The name ${host} leads nowhere. Set DORMOUSE_HOST to an address of this machine, such as 127.0.0.1.`;
+        return `The name ${host} cannot be resolved. Set DORMOUSE_HOST to an address of this machine, such as 127.0.0.1.`;
       default:
         return `Listening on ${host}:${port} failed (${error.code ?? error.message}). Check DORMOUSE_HOST and DORMOUSE_PORT.`;
     }

@@ -36,9 +36,9 @@ export async function checkTarget(check: TargetCheck): Promise<Checked | Refusal
   const excepted = rules.allow.some(
     (one) => one.host === host && (one.port === null ? permittedPorts.includes(port) : one.port === port),
   );
-  if (rules.kind === "off" && !excepted) return refuse("Sandboxes have no access to the internet here.");
+  if (rules.kind === "off" && !excepted) return refuse("Sandboxes have no internet access here.");
   if (!excepted && !permittedPorts.includes(port)) {
-    return refuse(`Port ${port} is not open to sandboxes. Open are ${permittedPorts.join(", ")}.`);
+    return refuse(`Sandboxes cannot use port ${port}. Allowed ports: ${permittedPorts.join(", ")}.`);
   }
   if (!(await check.permits(target))) {
     return refuse(
@@ -49,7 +49,7 @@ export async function checkTarget(check: TargetCheck): Promise<Checked | Refusal
   const found = version === 0 ? await check.find(host) : [{ address: host, family: version as 4 | 6 }];
   if ((found === "late" || found.length === 0) && proxied) return { addresses: [] };
   if (found === "late") return { status: 504, reason: `${host} could not be looked up within ${lookupSeconds} s.` };
-  if (found.length === 0) return { status: 502, reason: `The name ${host} is not known.` };
+  if (found.length === 0) return { status: 502, reason: `The host name ${host} was not found.` };
   const addresses = excepted ? found : found.filter(({ address }) => refusalOfAddress(address) === null);
   if (addresses.length > 0) return { addresses };
   return refuse(`${host} is ${refusalOfAddress(found[0]?.address ?? "") ?? "refused"}, which sandboxes may not reach.`);

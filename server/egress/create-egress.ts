@@ -38,7 +38,8 @@ export function createEgress(options: EgressOptions): Egress {
     const caller = await findCaller(request.headers);
     if (!caller) return refuse(socket, 407, "This sandbox's access has ended.");
     const count = counts.get(caller.sandboxId) ?? 0;
-    if (count >= maxTunnels) return refuse(socket, 429, `A sandbox has at most ${maxTunnels} connections at once.`);
+    if (count >= maxTunnels)
+      return refuse(socket, 429, `A sandbox can have at most ${maxTunnels} connections at once.`);
     counts.set(caller.sandboxId, count + 1);
     try {
       await tunnel({ caller, request, socket, head });

@@ -74,7 +74,7 @@ export function createNetwork({ database, server }: { database: Database; server
     if (port !== null && !permittedPorts.includes(port) && !server.allow.some((one) => one.port === port)) {
       throw new AppError(
         "invalid-input",
-        `“${text.trim()}” cannot be reached: port ${port} is closed on this server. Open are ${permittedPorts.join(", ")}.`,
+        `“${text.trim()}” cannot be reached: port ${port} is closed on this server. Allowed ports: ${permittedPorts.join(", ")}.`,
       );
     }
     return rule;

@@ -18,7 +18,7 @@ export async function claimFileStore(input: {
   fileStore: FileStore;
   /** The same on every replica. */
   installation: string;
-  /** The old one is gone for good: this one takes its place. */
+  /** The old one is gone for good: this one is used instead. */
   acceptNew: boolean;
   signal: AbortSignal;
 }): Promise<Claim> {
@@ -40,7 +40,8 @@ async function readMark(fileStore: FileStore, signal: AbortSignal): Promise<stri
   let text = "";
   for await (const chunk of stream) {
     text += chunk;
-    if (text.length > longestMark) throw new AppError("upstream", `${mark} of the file store is not ours`);
+    if (text.length > longestMark)
+      throw new AppError("upstream", `${mark} in the file store was not written by Dormouse`);
   }
   return text.trim();
 }

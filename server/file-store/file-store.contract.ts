@@ -13,6 +13,8 @@ export interface StoreUnderTest {
   config: FileStoreConfig;
   /** Changes one byte of an object behind the store's back. */
   damage(key: StoreKey): Promise<void>;
+  /** Stores that take everything and keep other bytes. */
+  openLying(): Promise<FileStore[]>;
   /** How much unfinished work lies in the store. */
   countLeftovers(): Promise<number>;
   /** Stores that cannot answer, with limits far shorter than a test may take. */
@@ -223,6 +225,14 @@ export function describeFileStore(name: string, open: () => Promise<StoreUnderTe
       await under.damage(key);
       expect(await store.verify(key, written, never)).toBe("damaged");
       expect(await store.verify(key, { bytes: length, sha256: written.sha256 }, never)).toBe("damaged");
+    });
+
+    it.each([1000, 17 * megabyte])("finds out that %i bytes were kept as others before it says so", async (length) => {
+      for (const lying of await under.openLying()) {
+        const written = lying.write(newKey(), inChunks(bytesOf(length)), never);
+        await expect(written).rejects.toMatchObject({ kind: "upstream" });
+        await lying.close();
+      }
     });
 
     it("tells a missing object from a damaged one", async () => {

@@ -44,9 +44,11 @@ export interface ReadOptions {
  */
 export interface FileStore {
   /**
-   * Durable and digest-verified once resolved; until then, and if it fails, the key is what it was. (Only a store
-   * that falls silent at the very last step leaves open whether it took that.) A repeated key replaces the object, atomically; of two writers the later one wins. The body is read once,
-   * no faster than it can be stored, and ended on every way out; its own error is passed on as it is.
+   * Durable and digest-verified once resolved: the store compares what it keeps with what it was given, once, so
+   * that callers need not; other bytes are `upstream`. Until then, and if it fails, the key is what it was. (Only a
+   * store that falls silent at the very last step, or keeps other bytes than it took, leaves open what is there.)
+   * A repeated key replaces the object, atomically; of two writers the later one wins. The body is read once, no
+   * faster than it can be stored, and ended on every way out; its own error is passed on as it is.
    */
   write(key: StoreKey, body: ByteSource, signal: AbortSignal): Promise<StoredObject>;
   /**
@@ -59,7 +61,7 @@ export interface FileStore {
   list(folder: StoreKey | null, signal: AbortSignal): AsyncIterable<StoredEntry>;
   /** As a write that replaces `to`, atomically, without the bytes passing through here if the store can. False when `from` is absent. */
   copy(from: StoreKey, to: StoreKey, signal: AbortSignal): Promise<boolean>;
-  /** Whether what lies in the store now is what was written. */
+  /** Whether what lies in the store now is still what was written; for objects that have lain there for a while. */
   verify(key: StoreKey, expected: ExpectedObject, signal: AbortSignal): Promise<Verdict>;
   /** Idempotent; durable once resolved. */
   remove(key: StoreKey, signal: AbortSignal): Promise<void>;

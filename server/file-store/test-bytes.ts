@@ -5,7 +5,7 @@ export const megabyte = 1024 * 1024;
 
 export const never = new AbortController().signal;
 
-/** Bytes that differ from place to place, so that swapped or repeated parts are noticed. */
+/** Bytes that are nowhere the same, so that swapped or repeated parts are noticed. */
 export function bytesOf(length: number, seed = 1): Buffer {
   const bytes = Buffer.alloc(length);
   let state = seed >>> 0 || 1;

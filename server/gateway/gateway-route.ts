@@ -15,6 +15,9 @@ export interface GatewayRoute {
 
 const prefix = "/api/llm/";
 
+/** Of one model call, with all of its conversation and pictures. */
+export const maxRequestBytes = 50 * 1024 * 1024;
+
 export function isGatewayPath(url: string): boolean {
   return url.startsWith(prefix);
 }

@@ -6,11 +6,10 @@ import { request as ask, type Dispatcher } from "undici";
 import type { Logger } from "../lib/logger.ts";
 import { answerProblem, problems } from "./answer-problem.ts";
 import type { CallableProvider } from "./find-provider.ts";
+import { maxRequestBytes } from "./gateway-route.ts";
 import { requestHeaders, responseHeaders } from "./headers.ts";
 import { hideSecret } from "./hide-secret.ts";
 import { errorCode, providerProblem } from "./provider-problem.ts";
-
-const maxRequestBytes = 50 * 1024 * 1024;
 
 export interface Passage {
   provider: CallableProvider;

@@ -17,17 +17,17 @@ beforeEach(async () => {
 afterEach(() => rm(root, { recursive: true, force: true }));
 
 describe.runIf(process.getuid?.() === 0)("a program for another user", () => {
-  const place = () => ({ program: join(root, "closed", "program"), version: "1", directory: join(root, "shared") });
+  const input = () => ({ program: join(root, "closed", "program"), version: "1", directory: join(root, "shared") });
 
   it("is copied to where they can run it, once", async () => {
-    const first = await reachableProgram({ ...place(), user: nobody });
-    expect(await reachableProgram({ ...place(), user: nobody })).toBe(first);
+    const first = await reachableProgram({ ...input(), user: nobody });
+    expect(await reachableProgram({ ...input(), user: nobody })).toBe(first);
     expect(spawnSync(first, { ...nobody }).status).toBe(0);
     expect(await readdir(join(root, "shared"))).toEqual(["program-1"]);
   });
 
   it("stays where it is when they can run it there", async () => {
-    expect(await reachableProgram({ ...place(), program: "/bin/true", user: nobody })).toBe("/bin/true");
-    expect(await reachableProgram({ ...place(), user: null })).toBe(place().program);
+    expect(await reachableProgram({ ...input(), program: "/bin/true", user: nobody })).toBe("/bin/true");
+    expect(await reachableProgram({ ...input(), user: null })).toBe(input().program);
   });
 });

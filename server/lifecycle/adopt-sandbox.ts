@@ -47,6 +47,6 @@ async function prove(
     return (await healthOrGone(context, { sidecar, signal })) ? { sidecar } : gone;
   } catch (error) {
     context.logger.warn({ err: error, sandboxId: row.id }, "A sandbox could not be taken over");
-    return { cause: isAppError(error) ? error.message : "The sandbox could not prove that it is ours." };
+    return { cause: isAppError(error) ? error.message : "The sandbox could not prove its identity." };
   }
 }

@@ -51,14 +51,14 @@ async function requireAvailable(
     if (strongest === "sandboxed") return;
     throw new AppError(
       "unavailable",
-      "This session runs isolated from the machine, and the machine cannot do that any more. Your message is kept; an admin can see the cause.",
+      "This session needs isolation, which this machine can no longer provide. Your message is kept; an admin can see the cause.",
     );
   }
   const [tenant] = await tx.select({ consent: tenants.hostConsentAt }).from(tenants);
   if (tenant?.consent) return;
   throw new AppError(
     "unavailable",
-    "This machine cannot isolate the agent, and nobody agreed that it runs without isolation. Ask an admin.",
+    "This machine cannot isolate the agent, and no admin has agreed to run it without isolation. Ask an admin.",
   );
 }
 

@@ -182,7 +182,7 @@ describe("losing", () => {
     await expect(silent.sidecar.health(AbortSignal.timeout(1_500))).rejects.toThrow();
     expect(silent.signal.aborted).toBe(false);
     await expect.poll(() => silent.signal.aborted, { timeout: 30_000 }).toBe(true);
-    expect(silent.signal.reason).toMatchObject({ message: "The sandbox did not answer any more and was ended." });
+    expect(silent.signal.reason).toMatchObject({ message: "The sandbox stopped answering and was ended." });
     const again = await ensure(server, { actor: test.actor, sessionId: silent.sessionId });
     expect(again.sidecar.bootId).not.toBe(silent.sidecar.bootId);
   });

@@ -48,7 +48,7 @@ export function createLifecycle({ deadlines, ...options }: LifecycleOptions): Li
   function hold(sandbox: HeldSandbox): HeldSandbox {
     held.set(sandbox.lease.sandboxId, sandbox);
     const watching = watchSandbox(context, sandbox).then((cause) => (cause ? lose(sandbox, cause) : undefined));
-    inBackground(watching, "A sandbox is not watched any more");
+    inBackground(watching, "A sandbox is no longer being watched");
     return sandbox;
   }
 
@@ -69,7 +69,7 @@ export function createLifecycle({ deadlines, ...options }: LifecycleOptions): Li
     logger.warn({ sandboxId }, cause);
     return changes
       .run(sandboxId, () => endLost(sandbox, cause))
-      .catch((error: unknown) => logger.error({ err: error, sandboxId }, "A lost sandbox could not be settled"));
+      .catch((error: unknown) => logger.error({ err: error, sandboxId }, "A lost sandbox could not be cleaned up"));
   }
 
   async function endLost({ lease }: HeldSandbox, cause: string): Promise<void> {
@@ -174,7 +174,7 @@ export function createLifecycle({ deadlines, ...options }: LifecycleOptions): Li
       await leases.release(lease);
     });
     for (const outcome of await Promise.allSettled(ends)) {
-      if (outcome.status === "rejected") logger.error({ err: outcome.reason }, "A sandbox could not be let go of");
+      if (outcome.status === "rejected") logger.error({ err: outcome.reason }, "A sandbox could not be released");
     }
     await Promise.all(background);
   }
@@ -236,8 +236,8 @@ export function createLifecycle({ deadlines, ...options }: LifecycleOptions): Li
 
 /** The holder of the lease does what was wanted; whoever can leave it to that one does. */
 function heldElsewhere(): AppError {
-  const error = new AppError("unavailable", "Another server runs this sandbox at the moment. Try again shortly.");
-  return Object.assign(error, { refusal: "lease-elsewhere" });
+  const message = "Another server is running this sandbox. Try again shortly.";
+  return new AppError("unavailable", message, { refusal: "lease-elsewhere" });
 }
 
 function expose({ lease, sidecar, lost, configHash }: HeldSandbox): RunningSandbox {

@@ -147,5 +147,5 @@ export async function renewWhile<Result>(
 }
 
 function superseded(): AppError {
-  return new AppError("conflict", "Another server has taken over this sandbox.");
+  return new AppError("conflict", "Another server has taken over this sandbox.", { refusal: "lease-superseded" });
 }

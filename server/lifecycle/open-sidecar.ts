@@ -35,7 +35,7 @@ export async function requireHealth(context: LifecycleContext, sidecar: SidecarC
   const late = AbortSignal.timeout(context.deadlines.healthMilliseconds);
   const health = await sidecar.health(AbortSignal.any([signal, late]));
   if (health.bootId !== sidecar.bootId || health.sandboxId !== sidecar.sandboxId) {
-    throw new AppError("upstream", "Another sandbox answers in the place of this one.");
+    throw new AppError("upstream", "Another sandbox answered in place of this one.");
   }
   if (health.protocol !== sidecarProtocol) {
     throw new AppError("upstream", "The sandbox was started by another version of Dormouse.");

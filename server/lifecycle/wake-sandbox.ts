@@ -45,7 +45,7 @@ export async function wakeSandbox(
           cause: error,
         })
       : error;
-    const cause = isAppError(failure) ? failure.message : "The sandbox did not start for a reason that is in the log.";
+    const cause = isAppError(failure) ? failure.message : "The sandbox did not start. The server's log says why.";
     await settle(context, { lease, operation, cause, signal });
     say({ phase: "failed", message: cause });
     throw failure;
@@ -105,6 +105,6 @@ async function settle(
     await leases.update(lease, { observedState: "failed", stateCause: cause });
     await operation.fail(cause);
   } catch (error) {
-    logger.error({ err: error, sandboxId: lease.sandboxId }, "A failed wake could not be settled");
+    logger.error({ err: error, sandboxId: lease.sandboxId }, "A failed wake could not be cleaned up");
   }
 }

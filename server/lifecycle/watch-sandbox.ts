@@ -33,7 +33,7 @@ export async function watchSandbox(context: LifecycleContext, held: HeldSandbox)
     silence = healthy ? 0 : silence + Math.min(Date.now() - askedAt, maxSilence);
     askedAt = Date.now();
     if (silence > deadlines.quarantineMilliseconds) {
-      return "The sandbox did not answer any more and was ended.";
+      return "The sandbox stopped answering and was ended.";
     }
   }
 }

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { providerLimits } from "../protocol/limits.ts";
 import { type ProviderKind, providerKinds } from "./index.ts";
 
 export const defaultBaseUrls: Record<ProviderKind, string | undefined> = {
@@ -9,7 +10,11 @@ export const defaultBaseUrls: Record<ProviderKind, string | undefined> = {
 
 export const providerInput = z.object({
   kind: z.enum(providerKinds, "Choose OpenAI, Anthropic or an OpenAI-compatible endpoint."),
-  name: z.string().trim().min(1, "Please give the provider a name.").max(60, "A name has at most 60 characters."),
+  name: z
+    .string()
+    .trim()
+    .min(1, "Enter a name for the provider.")
+    .max(providerLimits.maxName, `A name can have at most ${providerLimits.maxName} characters.`),
   baseUrl: z
     .string()
     .trim()
@@ -17,13 +22,13 @@ export const providerInput = z.object({
     .pipe(z.url({ protocol: /^https?$/, error: "The address must begin with http:// or https://." }))
     .refine(
       (value) => !new URL(value).username && !new URL(value).search,
-      "The address must not hold a password or a query.",
+      "The address must not contain a password or a query.",
     )
     .optional(),
   key: z
     .string()
     .trim()
-    .max(500, "That key is too long.")
+    .max(providerLimits.maxKey, "That key is too long.")
     .regex(/^[\x21-\x7e]*$/, "A key has no spaces or special characters. Was something else copied with it?")
     .optional()
     .transform((value) => value || undefined),
@@ -32,13 +37,13 @@ export const providerInput = z.object({
 export const modelList = z
   .array(
     z.object({
-      id: z.string().trim().min(1, "A model needs its id.").max(200),
+      id: z.string().trim().min(1, "A model needs its id.").max(providerLimits.maxModelId),
       name: z.string().trim().min(1).max(200),
       enabled: z.boolean(),
     }),
   )
-  .max(2_000, "At most 2,000 models.")
+  .max(2_000, "A provider can have at most 2,000 models.")
   .refine(
     (models) => new Set(models.map(({ id }) => id)).size === models.length,
-    "Each model can be listed once only.",
+    "Each model can be listed only once.",
   );

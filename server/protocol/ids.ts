@@ -1,5 +1,8 @@
 import { z } from "zod";
 
+/** For where an id is a part of something longer. */
+export const uuidPattern = "[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}";
+
 // Ids are branded so that a session's id cannot be passed where a sandbox's is meant.
 const id = <Brand extends string>() => z.uuid().brand<Brand>();
 

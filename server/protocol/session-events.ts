@@ -31,6 +31,10 @@ export interface QueuedTurn {
   queuedAt: string;
 }
 
+/** What the agent knows of its session's conversation. */
+export const memoryStatuses = ["intact", "restored", "replayed", "partial", "fresh"] as const;
+export type MemoryStatus = (typeof memoryStatuses)[number];
+
 /** What the page shows beside the transcript; sent whole at the start of a stream and on every change. */
 export interface SessionState {
   id: string;
@@ -40,7 +44,7 @@ export interface SessionState {
   stopRequested: boolean;
   queue: QueuedTurn[];
   sandbox: { state: "none" | "provisioning" | "running" | "sleeping" | "failed" | "terminated"; cause: string | null };
-  memory: { status: "intact" | "restored" | "replayed" | "partial" | "fresh"; cause: string | null; at: string | null };
+  memory: { status: MemoryStatus; cause: string | null; at: string | null };
   recovery: RecoveryPoint;
 }
 

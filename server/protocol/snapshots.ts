@@ -1,10 +1,13 @@
 import { z } from "zod";
 import { leftOutReasons } from "./archive/archive-answers.ts";
 
+export const archiveKinds = ["workspace", "history", "home"] as const;
+export const archiveStates = ["writing", "verified", "failed"] as const;
+
 /** One snapshot of a session's workspace, as its person sees it. */
 export const snapshot = z.object({
   id: z.string(),
-  state: z.enum(["writing", "verified", "failed"]),
+  state: z.enum(archiveStates),
   createdAt: z.string(),
   /** Packed; null until it is verified. */
   bytes: z.number().nullable(),

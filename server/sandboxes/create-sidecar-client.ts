@@ -4,6 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { createParser } from "eventsource-parser";
 import { type Dispatcher, request as sendRequest } from "undici";
 import { AppError } from "../errors.ts";
+import { heartbeatMilliseconds } from "../protocol/limits.ts";
 import { checkAnswer, hashBody, signatureHeaders, signRequest, streamedBody } from "../protocol/request-signature.ts";
 import { type NumberedEvent, numberedEvent, sidecarHealth } from "../protocol/sidecar.ts";
 import { downloadStream } from "./download-stream.ts";
@@ -26,8 +27,8 @@ export interface SidecarClientOptions {
 
 const headersDeadline = 30_000;
 const maxSilence = 300_000;
-// The sidecar sends a comment every 10 s.
-const maxEventSilence = 35_000;
+// The sidecar says in between that it lives.
+const maxEventSilence = 3 * heartbeatMilliseconds.sidecar + 5_000;
 const agentDeadline = 60_000;
 
 export function createSidecarClient(options: SidecarClientOptions): SidecarClient {

@@ -26,11 +26,12 @@ export async function probeIsolation(probe: IsolationProbe): Promise<Isolation> 
     const found = await findBubblewrap(searchPath, bounded);
     if ("reason" in found) return { kind: "host", reason: found.reason };
     const problems = await trySandbox(found, bounded);
-    if (problems.length > 0) return { kind: "host", reason: `A trial sandbox was not tight: ${problems.join("; ")}.` };
-    return { kind: "sandboxed", detail: `bubblewrap ${found.version}: own files, processes, users and network` };
+    if (problems.length > 0)
+      return { kind: "host", reason: `A test sandbox was not fully isolated: ${problems.join("; ")}.` };
+    return { kind: "sandboxed", detail: `bubblewrap ${found.version}: separate files, processes, users and network` };
   } catch (error) {
     signal.throwIfAborted();
     const message = bounded.aborted ? `no answer within ${deadlineMilliseconds / 1000} s` : (error as Error).message;
-    return { kind: "host", reason: `A trial sandbox did not start (${message}). ${isolationHint()}` };
+    return { kind: "host", reason: `A test sandbox did not start (${message}). ${isolationHint()}` };
   }
 }

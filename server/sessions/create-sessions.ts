@@ -4,14 +4,15 @@ import type { Database } from "../../db/client.ts";
 import { sessions } from "../../db/schema/index.ts";
 import { parseInput } from "../lib/parse-input.ts";
 import { sessionId } from "../protocol/ids.ts";
+import { maxTitleLength } from "../protocol/limits.ts";
 import type { ReleaseSession, SessionSummary, Sessions } from "./index.ts";
 import type { SessionLog } from "./session-log.ts";
 
 const titleInput = z
-  .string("Please give a title.")
+  .string("Enter a title.")
   .trim()
-  .min(1, "Please give a title.")
-  .max(200, "A title has at most 200 characters.");
+  .min(1, "Enter a title.")
+  .max(maxTitleLength, `A title can have at most ${maxTitleLength} characters.`);
 
 export interface SessionsOptions {
   database: Database;

@@ -20,5 +20,5 @@ export interface OwnedSandbox extends RunningSandbox {
 /** One thing that is archived in generations: the history or HOME of a sandbox, or one session's workspace. */
 export type Subject = { kind: "history" | "home"; sessionId: null } | { kind: "workspace"; sessionId: string };
 
-/** For what has to be put in order after the work itself was given up. */
-export const settleMilliseconds = 30_000;
+/** For what has to be cleaned up after the work itself was given up. */
+export const cleanUpMilliseconds = 30_000;

@@ -65,7 +65,7 @@ export async function insertArchive(
 
 /**
  * From here on the archive counts. False, and nothing changed, once the sandbox has another holder or another
- * history, or somebody has settled the row meanwhile.
+ * history, or the row was failed by somebody meanwhile.
  */
 export function commitArchive(
   database: Database,
@@ -97,7 +97,7 @@ export function commitArchive(
   });
 }
 
-/** Changes nothing of one that is settled already. */
+/** False, and nothing changed, for one that is verified or failed already. */
 export async function failArchive(database: Database, actor: Actor, { id, cause }: { id: string; cause: string }) {
   const rows = await database.transaction(actor, (tx) =>
     tx
@@ -113,7 +113,7 @@ export async function deleteArchive(database: Database, actor: Actor, id: string
   await database.transaction(actor, (tx) => tx.delete(archives).where(eq(archives.id, id)));
 }
 
-/** Null takes the wish back. Only one snapshot of a session is wished for. */
+/** Null withdraws the request. A session has one at most. */
 export async function setRestoreRequest(
   database: Database,
   actor: Actor,

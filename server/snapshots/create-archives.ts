@@ -1,12 +1,13 @@
 import { and, eq, isNotNull } from "drizzle-orm";
 import { sessions } from "../../db/schema/index.ts";
 import { isAppError } from "../errors.ts";
+import { defaultLimits } from "../file-store/index.ts";
 import { createSerial, type Serial } from "../lib/serial.ts";
-import { type ArchiveContext, type OwnedSandbox, type Subject, settleMilliseconds } from "./archive-context.ts";
+import { type ArchiveContext, cleanUpMilliseconds, type OwnedSandbox, type Subject } from "./archive-context.ts";
 import { readSnapshots } from "./archive-rows.ts";
 import type { Archives } from "./index.ts";
 import { openWorkspace } from "./open-workspace.ts";
-import { removeArchive, settleAbandoned } from "./prune-archives.ts";
+import { failAbandoned, removeArchive } from "./prune-archives.ts";
 import { type TakenArchive, takeArchive } from "./take-archive.ts";
 import { wakeHistory } from "./wake-history.ts";
 
@@ -15,7 +16,7 @@ export interface TakesArchives extends Archives {
 }
 
 /** Longer than any write to the store may take. */
-const abandonedMilliseconds = 7 * 3_600_000;
+const abandonedMilliseconds = defaultLimits.writeMilliseconds + 3_600_000;
 
 export function createArchives(context: ArchiveContext): TakesArchives {
   const { database, fileStore, logger } = context;
@@ -33,7 +34,7 @@ export function createArchives(context: ArchiveContext): TakesArchives {
   }
 
   async function listSubjects({ actor, sandboxId }: OwnedSandbox): Promise<Subject[]> {
-    const placed = await database.transaction(actor, (tx) =>
+    const opened = await database.transaction(actor, (tx) =>
       tx
         .select({ id: sessions.id })
         .from(sessions)
@@ -42,7 +43,7 @@ export function createArchives(context: ArchiveContext): TakesArchives {
     return [
       { kind: "history", sessionId: null },
       { kind: "home", sessionId: null },
-      ...placed.map(({ id }): Subject => ({ kind: "workspace", sessionId: id })),
+      ...opened.map(({ id }): Subject => ({ kind: "workspace", sessionId: id })),
     ];
   }
 
@@ -68,13 +69,13 @@ export function createArchives(context: ArchiveContext): TakesArchives {
       }
     },
     async forgetSession(actor, sessionId) {
-      const signal = AbortSignal.timeout(settleMilliseconds);
+      const signal = AbortSignal.timeout(cleanUpMilliseconds);
       for (const row of await readSnapshots(database, actor, sessionId)) {
         await removeArchive(context, row, { actor, signal });
       }
     },
     async sweep(signal) {
-      const abandoned = await settleAbandoned(context, signal);
+      const abandoned = await failAbandoned(context, signal);
       const swept = await fileStore.sweep({ olderThanMilliseconds: abandonedMilliseconds, signal });
       if (abandoned + swept > 0) logger.info({ abandoned, swept }, "Unfinished archives were removed");
     },

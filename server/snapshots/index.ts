@@ -30,7 +30,7 @@ export interface Archives {
   }): Promise<HistoryWake>;
   /**
    * The session's directory, ready for the agent: as it stands on the disk, restored where it is missing or older
-   * there or where somebody asked for a snapshot, else new. What a wished snapshot replaces is archived first;
+   * there or where somebody asked for a snapshot, else new. What a requested snapshot replaces is archived first;
    * where that fails it throws, and nothing was changed. `note` is for the person, where their files are not the
    * newest.
    */
@@ -42,7 +42,7 @@ export interface Archives {
   archiveSandbox(sandbox: OwnedSandbox, signal: AbortSignal): Promise<void>;
   /** Removes all snapshots of a session that is about to be removed. */
   forgetSession(actor: Actor, sessionId: string): Promise<void>;
-  /** Settles what writers that are gone left behind, in the rows and in the store. */
+  /** Cleans up what writers that are gone left behind, in the rows and in the store. */
   sweep(signal: AbortSignal): Promise<void>;
 }
 

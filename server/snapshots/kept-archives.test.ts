@@ -9,11 +9,11 @@ const start = Date.UTC(2026, 0, 31, 12);
 
 /** Newest first, `every` hours apart. */
 function rows(count: number, every: number, kind: ArchiveRow["kind"] = "workspace"): Row[] {
-  return Array.from({ length: count }, (_, place) => ({
-    id: String(place),
+  return Array.from({ length: count }, (_, index) => ({
+    id: String(index),
     kind,
     state: "verified" as const,
-    createdAt: new Date(start - place * every * hour),
+    createdAt: new Date(start - index * every * hour),
     restoreRequestedAt: null,
   }));
 }
@@ -37,9 +37,9 @@ describe("what is kept", () => {
   });
 
   it("is always the newest verified one, what is under way, and what somebody waits for", () => {
-    const given = rows(6, 1, "history").map((row, place): Row => {
-      if (place === 0) return { ...row, state: "writing" };
-      if (place < 5) return { ...row, state: "failed" };
+    const given = rows(6, 1, "history").map((row, index): Row => {
+      if (index === 0) return { ...row, state: "writing" };
+      if (index < 5) return { ...row, state: "failed" };
       return row;
     });
     expect(keptOf(given)).toEqual(["0", "5"]);

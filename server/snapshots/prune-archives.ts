@@ -45,8 +45,8 @@ export async function publishHistory(
   }
 }
 
-/** Settles what writers that are gone left unfinished, whosever it is. Returns how many there were. */
-export async function settleAbandoned(context: ArchiveContext, signal: AbortSignal): Promise<number> {
+/** Fails and removes what writers that are gone left unfinished, whosever it is. Returns how many there were. */
+export async function failAbandoned(context: ArchiveContext, signal: AbortSignal): Promise<number> {
   const abandoned = await listAbandoned(context.database);
   for (const { id, storeKey, actor } of abandoned) {
     signal.throwIfAborted();

@@ -5,8 +5,10 @@ import { archiveRoots } from "../protocol/archive/archive-answers.ts";
 import { ArchiveRefusal } from "../protocol/archive/archive-refusal.ts";
 import { type RawName, shownName } from "../protocol/archive/raw-name.ts";
 import { type FoundEntry, readTar } from "../protocol/archive/read-tar.ts";
+import { workspaceLimits } from "../protocol/limits.ts";
 
-const limits = { maxBytes: 8 * 1024 ** 3, maxEntries: 1_000_000 };
+/** Generous: what lies in the store was within the limits once, headers and padding not counted. */
+const limits = { maxBytes: 2 * workspaceLimits.maxBytes, maxEntries: 2 * workspaceLimits.maxEntries };
 const inside = `${archiveRoots.workspace}/`;
 
 /** All that is in a workspace snapshot, in its order. Leaving early ends the reading too. */

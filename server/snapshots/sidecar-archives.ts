@@ -57,10 +57,8 @@ export interface SidecarArchives {
   historyState(signal: AbortSignal): Promise<HistoryState>;
   createHome<Stored>(input: CreateArchive<Stored>): Promise<ArchiveMade<Stored>>;
   restoreHome(input: RestoreArchive): Promise<HomeRestored>;
-  createWorkspace<Stored>(
-    input: CreateArchive<Stored> & { sessionId: string; maxBytes?: number },
-  ): Promise<ArchiveMade<Stored>>;
-  restoreWorkspace(input: RestoreArchive & { sessionId: string; maxBytes?: number }): Promise<WorkspaceRestored>;
+  createWorkspace<Stored>(input: CreateArchive<Stored> & { sessionId: string }): Promise<ArchiveMade<Stored>>;
+  restoreWorkspace(input: RestoreArchive & { sessionId: string }): Promise<WorkspaceRestored>;
   workspaceState(sessionId: string, signal: AbortSignal): Promise<WorkspaceState>;
   /** For a disk that survived: takes the workspace of an earlier life as this life's; `conflict` unless the fingerprint holds. */
   adoptWorkspace(input: {
@@ -82,12 +80,8 @@ export function createSidecarArchives(sidecar: SidecarClient): SidecarArchives {
     return { outcome: "made", note: archiveNote.parse(answer.note()), stored };
   }
 
-  const upload = (
-    path: string,
-    { body, knows, keep, signal }: RestoreArchive,
-    more: Parameters<typeof query>[0] = {},
-  ) => {
-    const asked = query({ ...more, knows, keep: keep ? 1 : null });
+  const upload = (path: string, { body, knows, keep, signal }: RestoreArchive) => {
+    const asked = query({ knows, keep: keep ? 1 : null });
     return sidecar.upload<unknown>({ method: "POST", path: `${path}${asked}`, body, signal });
   };
   const creation = ({ unless, archiveId }: CreateArchive<unknown>) => ({ unless, archive: archiveId });
@@ -104,14 +98,10 @@ export function createSidecarArchives(sidecar: SidecarClient): SidecarArchives {
     },
     createHome: (input) => create(`/home/create${query(creation(input))}`, input),
     restoreHome: async (input) => homeRestored.parse(await upload("/home/restore", input)),
-    createWorkspace({ sessionId, maxBytes, ...input }) {
-      const parameters = { session: sessionId, ...creation(input), "most-bytes": maxBytes };
-      return create(`/snapshot/create${query(parameters)}`, input);
-    },
-    async restoreWorkspace({ sessionId, maxBytes, ...input }) {
-      const path = `/snapshot/restore/${sessionId}`;
-      return workspaceRestored.parse(await upload(path, input, { "most-bytes": maxBytes }));
-    },
+    createWorkspace: ({ sessionId, ...input }) =>
+      create(`/snapshot/create${query({ session: sessionId, ...creation(input) })}`, input),
+    restoreWorkspace: async ({ sessionId, ...input }) =>
+      workspaceRestored.parse(await upload(`/snapshot/restore/${sessionId}`, input)),
     async workspaceState(sessionId, signal) {
       const path = `/snapshot/state/${sessionId}`;
       const request = { method: "GET", path, timeoutMilliseconds: 120_000, signal } as const;

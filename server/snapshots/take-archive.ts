@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { AppError, isAppError } from "../errors.ts";
 import type { StoredObject } from "../file-store/index.ts";
-import { type ArchiveContext, type OwnedSandbox, type Subject, settleMilliseconds } from "./archive-context.ts";
+import { type ArchiveContext, cleanUpMilliseconds, type OwnedSandbox, type Subject } from "./archive-context.ts";
 import { commitArchive, failArchive, type Generations, insertArchive, readGenerations } from "./archive-rows.ts";
 import { pruneArchives, publishHistory, removeArchive } from "./prune-archives.ts";
 import { type ArchiveMade, type CreateArchive, createSidecarArchives } from "./sidecar-archives.ts";
@@ -15,9 +15,9 @@ export interface TakenArchive {
 }
 
 /**
- * One archive as a new generation: written under a key of its own, verified where it lies, and only then
- * committed, if the sandbox is still ours and its history the same. Whatever goes wrong before leaves a failed
- * row with its cause and no object.
+ * One archive as a new generation: written under a key of its own, which the store verifies where it lies, and
+ * only then committed, if the sandbox is still ours and its history the same. Whatever goes wrong before leaves a
+ * failed row with its cause and no object.
  */
 export async function takeArchive(
   context: ArchiveContext,
@@ -34,9 +34,9 @@ export async function takeArchive(
       await forgetFailures(context, sandbox, making);
       return { outcome: made.outcome, archiveId: newest?.id ?? null };
     }
-    await commit(context, sandbox, { making, made, signal });
+    await commit(context, sandbox, { making, made });
   } catch (error) {
-    await settleFailure(context, sandbox, { making, error });
+    await recordFailure(context, sandbox, { making, error });
     throw error;
   }
   if (subject.kind === "history") await publishHistory(context, sandbox, signal);
@@ -74,6 +74,7 @@ function create(
       await insertArchive(database, sandbox, { ...subject, id, storeKey: key, historyEpoch });
       making.begun = true;
       tell(context, subject);
+      // Resolves once it is durable and was verified where it lies.
       return fileStore.write(key, body, signal);
     },
   };
@@ -82,28 +83,25 @@ function create(
 }
 
 async function commit(
-  { database, fileStore }: ArchiveContext,
+  { database }: ArchiveContext,
   sandbox: OwnedSandbox,
-  input: { making: Making; made: ArchiveMade<StoredObject> & { outcome: "made" }; signal: AbortSignal },
+  { making, made }: { making: Making; made: ArchiveMade<StoredObject> & { outcome: "made" } },
 ): Promise<void> {
-  const { making, made, signal } = input;
   const { stored, note } = made;
-  const verdict = await fileStore.verify(stored.key, stored, signal);
-  if (verdict !== "intact") throw new AppError("upstream", `The archive is ${verdict} in the file store.`);
   const { historyEpoch } = making.generations;
   if (await commitArchive(database, sandbox, { id: making.id, historyEpoch, stored, note })) return;
-  throw new AppError("conflict", "The sandbox was taken over or reset while it was archived.");
+  throw new AppError("conflict", "The sandbox was taken over or reset while it was being archived.");
 }
 
 /** Nothing is unsaved, so what failed before is no longer worth saying. */
 async function forgetFailures(context: ArchiveContext, { actor }: OwnedSandbox, { subject, generations }: Making) {
   const failed = generations.newestFirst.filter(({ state }) => state === "failed");
-  const signal = AbortSignal.timeout(settleMilliseconds);
+  const signal = AbortSignal.timeout(cleanUpMilliseconds);
   for (const row of failed) await removeArchive(context, row, { actor, signal });
   if (failed.length > 0) tell(context, subject);
 }
 
-async function settleFailure(
+async function recordFailure(
   context: ArchiveContext,
   sandbox: OwnedSandbox,
   { making, error }: { making: Making; error: unknown },
@@ -111,23 +109,23 @@ async function settleFailure(
   const { database, fileStore, logger } = context;
   const { id, subject, generations } = making;
   const storeKey = generationKey(sandbox, subject, id);
-  const cause = isAppError(error) ? error.message : "The archive was not made for a reason that is in the log.";
+  const cause = isAppError(error) ? error.message : "The archive could not be made. The server's log says why.";
   try {
     if (making.begun) {
       // Not when it was committed and only the answer got lost.
       if (!(await failArchive(database, sandbox.actor, { id, cause }))) return;
-      await fileStore.remove(storeKey, AbortSignal.timeout(settleMilliseconds));
+      await fileStore.remove(storeKey, AbortSignal.timeout(cleanUpMilliseconds));
     } else if (isAppError(error) && error.kind === "too-large") {
       // Refused before there was anything to write: said all the same, since it stays so until somebody acts.
       const { historyEpoch } = generations;
       await insertArchive(database, sandbox, { ...subject, id, storeKey, historyEpoch, state: "failed", cause });
       await pruneArchives(context, sandbox, {
         subject,
-        signal: AbortSignal.timeout(settleMilliseconds),
+        signal: AbortSignal.timeout(cleanUpMilliseconds),
       });
     }
   } catch (failure) {
-    logger.error({ err: failure, archiveId: id }, "An archive that failed was not settled");
+    logger.error({ err: failure, archiveId: id }, "A failed archive could not be marked as such");
   } finally {
     tell(context, subject);
   }

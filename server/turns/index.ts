@@ -43,8 +43,6 @@ export type PermissionReply = (typeof permissionReplies)[number];
 /** Of a permission its reply; of a question one list of labels for each of its questions. */
 export type AskAnswer = { reply: PermissionReply } | { answers: string[][] };
 
-export const maxPromptBytes = 256 * 1024;
-
 export interface Turns {
   /**
    * Stores a queued turn and returns at once; the same key returns the same turn. Throws `invalid-input`

@@ -314,7 +314,7 @@ describe("an archive", () => {
 });
 
 describe("a fingerprint", () => {
-  const settled = async (root: string) => {
+  const steadyFingerprint = async (root: string) => {
     // Files that were just written have none that holds.
     let found = "";
     await waitUntil(async () => {
@@ -329,7 +329,7 @@ describe("a fingerprint", () => {
       await mkdir(join(folder, "d"));
       await writeFile(join(folder, "a"), "aaaa");
       await symlink("a", join(folder, "l"));
-      let before = await settled(folder);
+      let before = await steadyFingerprint(folder);
       const changes = [
         () => writeFile(join(folder, "a"), "bbbb"),
         async () => {
@@ -348,7 +348,7 @@ describe("a fingerprint", () => {
       ];
       for (const change of changes) {
         await change();
-        const after = await settled(folder);
+        const after = await steadyFingerprint(folder);
         expect(after).not.toBe(before);
         before = after;
       }

@@ -12,7 +12,7 @@ interface WrittenFile {
 }
 
 /**
- * Writes small files in a thread of its own, beside whoever makes them. Each goes to a place where nothing is.
+ * Writes small files in a thread of its own, beside whoever makes them. Each goes where nothing is yet.
  * Bodies are copied into a few shared slots; where none is free the thread is behind, and the caller does better
  * to write the file itself. To be closed: nothing is written any more from then on.
  */
@@ -81,9 +81,9 @@ export function createFileWriter(program: string = writeProgram): FileWriter {
     const worker = new Worker(program, { eval: true, workerData });
     // Until it runs the caller writes, and has nothing to wait for at the end.
     worker.once("online", () => free.push(...slots));
-    worker.on("message", settle);
+    worker.on("message", finishSlot);
     worker.once("error", end);
-    worker.once("exit", () => end(new Error("the thread that writes files ended")));
+    worker.once("exit", () => end(new Error("the thread that writes files has ended")));
     return worker;
   }
 
@@ -98,7 +98,7 @@ export function createFileWriter(program: string = writeProgram): FileWriter {
     return underway > 0 || (filling?.files.length ?? 0) > 0;
   }
 
-  function settle(answer: Answer): void {
+  function finishSlot(answer: Answer): void {
     if ("error" in answer) {
       fail(Object.assign(new Error(answer.error.message), answer.error));
       return;

@@ -5,7 +5,7 @@ const maxHops = 40;
 
 /**
  * Where a link of the tree leads, as a target relative to the link; null when that is outside, by
- * whatever detour over other links. A place that does not exist is inside when its name is.
+ * whatever detour over other links. What does not exist is inside when its name is.
  */
 export function findInsideTarget(input: {
   root: string;
@@ -27,18 +27,18 @@ export function findInsideTarget(input: {
 
 /** Follows the target as the kernel would, but for leaving the root. */
 function staysInside(root: string, from: readonly RawName[], target: RawName): boolean {
-  const place = [...from];
+  const at = [...from];
   const ahead = target.split("/").reverse();
   let hops = 0;
   for (let part = ahead.pop(); part !== undefined; part = ahead.pop()) {
     if (part === "" || part === ".") continue;
     if (part === "..") {
-      if (place.pop() === undefined) return false;
+      if (at.pop() === undefined) return false;
       continue;
     }
-    const next = findTarget(root, [...place, part].join("/"));
+    const next = findTarget(root, [...at, part].join("/"));
     if (next === null) {
-      place.push(part);
+      at.push(part);
       continue;
     }
     hops += 1;
@@ -47,7 +47,7 @@ function staysInside(root: string, from: readonly RawName[], target: RawName): b
     if (next.startsWith("/")) {
       const base = `${rawNameOf(root)}/`;
       if (!`${next}/`.startsWith(base)) return false;
-      place.length = 0;
+      at.length = 0;
       ahead.push(...next.slice(base.length).split("/").reverse());
     } else {
       ahead.push(...next.split("/").reverse());

@@ -2,10 +2,11 @@ import { existsSync, readFileSync } from "node:fs";
 import { mkdir, open, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
+import { uuidPattern } from "../../server/protocol/ids.ts";
 import { Problem } from "../sidecar-problem.ts";
 import { runSystemProgram } from "./run-system-program.ts";
 
-const idPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+const idPattern = new RegExp(`^${uuidPattern}$`);
 const maxKnown = 200;
 
 const knownRecord = z.object({

@@ -23,7 +23,7 @@ export interface TreeMeasure {
 const heaviestCount = 5;
 const maxHardLinks = 200_000;
 /** Clocks of file systems tick coarsely: a write right after the look at a file may leave its times as they were. */
-export const settledMilliseconds = 20;
+export const steadyMilliseconds = 20;
 
 export interface MeasureOptions extends WalkOptions {
   onEntry?(entry: TreeEntry): void;
@@ -38,14 +38,14 @@ export async function measureTree(walk: MeasureOptions, signal?: AbortSignal): P
   const heaviest: TreeMeasure["heaviest"] = [];
   let entries = 0;
   let bytes = 0;
-  let settled = true;
+  let isSteady = true;
   for (const entry of walkTree(walk)) {
     const { name, kind, status } = entry;
     walk.onEntry?.(entry);
     entries += 1;
     const changedAt = walk.touchedByReading?.(name) ? status.mtimeMs : status.ctimeMs;
     fingerprint.add(entry, changedAt);
-    if (kind !== "directory" && Date.now() - changedAt < settledMilliseconds) settled = false;
+    if (kind !== "directory" && Date.now() - changedAt < steadyMilliseconds) isSteady = false;
     if (kind === "file" && hardLinks.firstName(name, status) === null) {
       bytes += status.size;
       noteHeavy(heaviest, { name, bytes: status.size });
@@ -53,7 +53,7 @@ export async function measureTree(walk: MeasureOptions, signal?: AbortSignal): P
     const pause = slices.turn();
     if (pause) await pause;
   }
-  if (!settled) fingerprint.spoil();
+  if (!isSteady) fingerprint.spoil();
   return { fingerprint: fingerprint.digest(), entries, bytes, heaviest };
 }
 
@@ -79,7 +79,7 @@ export function requireWithin(measure: TreeMeasure, { maxBytes, maxEntries }: Tr
     const heavy = measure.heaviest.map(({ name, bytes }) => `${shownName(name)} (${megabytes(bytes)})`).join(", ");
     throw new Problem(
       "too-large",
-      `${what} has ${megabytes(measure.bytes)}, more than the ${megabytes(maxBytes)} that are archived. Largest: ${heavy}`,
+      `${what} has ${megabytes(measure.bytes)}, more than the ${megabytes(maxBytes)} that can be archived. Largest: ${heavy}`,
     );
   }
   if (measure.entries > maxEntries) {

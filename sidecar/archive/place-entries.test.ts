@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import { endOfArchive } from "../../server/protocol/archive/encode-entry.ts";
-import { measureTree, settledMilliseconds } from "./measure-tree.ts";
+import { measureTree, steadyMilliseconds } from "./measure-tree.ts";
 import { bytesOf, type MadeEntry, packInto, restoreFrom, run, withFolder } from "./test-archives.ts";
 
 const folder = (name: string, mode = 0o755): MadeEntry => ({ kind: "directory", name, mode });
@@ -23,14 +23,14 @@ async function* inTwoParts(first: readonly MadeEntry[], second: readonly MadeEnt
 }
 
 async function walked(root: string): Promise<string> {
-  await sleep(settledMilliseconds + 2);
+  await sleep(steadyMilliseconds + 2);
   return (await measureTree({ root })).fingerprint;
 }
 
 describe("files that are written beside", () => {
   const restore = (second: readonly MadeEntry[], use: (to: string, done: { fingerprint: string }) => Promise<void>) =>
-    withFolder(async (place) => {
-      const to = join(place, "to");
+    withFolder(async (root) => {
+      const to = join(root, "to");
       const done = await restoreFrom(Buffer.alloc(0), to, { source: inTwoParts(begin, second) });
       await use(to, done);
     });
@@ -64,21 +64,21 @@ describe("files that are written beside", () => {
     ));
 
   it("are no folders for what comes next", () =>
-    withFolder(async (place) => {
+    withFolder(async (root) => {
       const second = [folder("workspace/b"), ...more, file("workspace/b/0299/below")];
-      const restoring = restoreFrom(Buffer.alloc(0), join(place, "to"), { source: inTwoParts(begin, second) });
+      const restoring = restoreFrom(Buffer.alloc(0), join(root, "to"), { source: inTwoParts(begin, second) });
       await expect(restoring).rejects.toThrow("it lies below something that is not a folder");
-      expect(await readdir(place)).toEqual([]);
+      expect(await readdir(root)).toEqual([]);
     }));
 
   it("end with a restore that breaks off", () =>
-    withFolder(async (place) => {
+    withFolder(async (root) => {
       async function* broken() {
         yield* inTwoParts(begin, [folder("workspace/b"), ...more, file("elsewhere/x")]);
       }
-      await expect(restoreFrom(Buffer.alloc(0), join(place, "to"), { source: broken() })).rejects.toThrow("elsewhere");
+      await expect(restoreFrom(Buffer.alloc(0), join(root, "to"), { source: broken() })).rejects.toThrow("elsewhere");
       await sleep(50);
-      expect(await readdir(place)).toEqual([]);
+      expect(await readdir(root)).toEqual([]);
     }));
 });
 
@@ -102,16 +102,16 @@ describe("the fingerprint of a restore is that of a walk", () => {
   ];
 
   it.each(cases)("%s", (_what, entries) =>
-    withFolder(async (place) => {
+    withFolder(async (root) => {
       const source = inTwoParts([folder("workspace")], entries);
-      const { fingerprint } = await restoreFrom(Buffer.alloc(0), join(place, "to"), { source });
-      expect(await walked(join(place, "to"))).toBe(fingerprint);
+      const { fingerprint } = await restoreFrom(Buffer.alloc(0), join(root, "to"), { source });
+      expect(await walked(join(root, "to"))).toBe(fingerprint);
     }),
   );
 
   it("for a real repository", () =>
-    withFolder(async (place) => {
-      const from = join(place, "from");
+    withFolder(async (root) => {
+      const from = join(root, "from");
       await mkdir(from);
       const git = (...words: string[]) =>
         run("git", ["-C", from, "-c", "user.name=x", "-c", "user.email=x@y", ...words]);
@@ -119,8 +119,8 @@ describe("the fingerprint of a restore is that of a walk", () => {
       await git("commit", "-q", "--allow-empty", "-m", "root");
       // Files that were just written are looked at once more, which is not what is tried here.
       await run("find", [from, "-exec", "touch", "-h", "-d", "2024-01-01", "{}", "+"]);
-      await packInto(join(place, "archive"), from);
-      const { fingerprint } = await restoreFrom(join(place, "archive"), join(place, "to"));
-      expect(await walked(join(place, "to"))).toBe(fingerprint);
+      await packInto(join(root, "archive"), from);
+      const { fingerprint } = await restoreFrom(join(root, "archive"), join(root, "to"));
+      expect(await walked(join(root, "to"))).toBe(fingerprint);
     }));
 });

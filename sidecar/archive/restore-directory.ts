@@ -5,13 +5,13 @@ import type { RawName } from "../../server/protocol/archive/raw-name.ts";
 import { Problem } from "../sidecar-problem.ts";
 import { refused } from "./entry-place.ts";
 import { type Extracted, type ExtractOptions, extractArchive } from "./extract-archive.ts";
-import { measureTree, settledMilliseconds, type TreeMeasure } from "./measure-tree.ts";
+import { measureTree, steadyMilliseconds, type TreeMeasure } from "./measure-tree.ts";
 import { removeTree } from "./remove-tree.ts";
 import { setAside } from "./set-aside.ts";
 import { type Reach, stagingOf, swapDirectory } from "./swap-directory.ts";
 
 /** What is written from then on has a later time, also by the file system's clock. */
-const tick = settledMilliseconds + 2;
+const tick = steadyMilliseconds + 2;
 
 export interface RestoreOptions extends Omit<ExtractOptions, "into"> {
   /** Replaced by the root of the archive. */
@@ -37,7 +37,7 @@ export async function restoreDirectory(options: RestoreOptions): Promise<Restore
     if (inspect && extracted.fingerprint === null) await measureInside(staged, extract.signal);
     const { isUntouched } = (await inspect?.(staged)) ?? { isUntouched: true };
     const told = isUntouched ? extracted.fingerprint : null;
-    const fingerprint = told ?? (await measureSettled(staged, extract.signal));
+    const fingerprint = told ?? (await measureOnceSteady(staged, extract.signal));
     if (keepIn) await setAside(directory, keepIn);
     await swapDirectory(directory, reach);
     return { ...extracted, fingerprint };
@@ -48,7 +48,7 @@ export async function restoreDirectory(options: RestoreOptions): Promise<Restore
   }
 }
 
-async function measureSettled(staged: string, signal: AbortSignal): Promise<string> {
+async function measureOnceSteady(staged: string, signal: AbortSignal): Promise<string> {
   await sleep(tick);
   return (await measureInside(staged, signal)).fingerprint;
 }
@@ -58,7 +58,7 @@ function measureInside(staged: string, signal: AbortSignal): Promise<TreeMeasure
   const walk = {
     root: staged,
     onLeftOut(name: RawName, reason: LeftOutReason) {
-      if (reason === "link-leads-out") throw refused(name, "it is a link that leads out over others");
+      if (reason === "link-leads-out") throw refused(name, "it is a link that points outside over others");
     },
   };
   return measureTree(walk, signal);

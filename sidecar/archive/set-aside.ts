@@ -6,13 +6,13 @@ import { removeTree } from "./remove-tree.ts";
 
 const maxSetAside = 2;
 
-/** Moves a directory out of the way instead of removing it; a few of the newest stay in `place`. Nothing where there is none. */
-export async function setAside(directory: string, place: string): Promise<void> {
-  await mkdir(place, { recursive: true, mode: 0o700 });
+/** Moves a directory out of the way instead of removing it; a few of the newest stay in `folder`. Nothing where there is none. */
+export async function setAside(directory: string, folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true, mode: 0o700 });
   try {
-    await rename(directory, join(place, `${Date.now()}-${randomBytes(4).toString("hex")}`));
+    await rename(directory, join(folder, `${Date.now()}-${randomBytes(4).toString("hex")}`));
   } catch (error) {
     if (codeOf(error) !== "ENOENT") throw error;
   }
-  for (const name of (await readdir(place)).sort().slice(0, -maxSetAside)) await removeTree(join(place, name));
+  for (const name of (await readdir(folder)).sort().slice(0, -maxSetAside)) await removeTree(join(folder, name));
 }

@@ -3,13 +3,13 @@ import { memberHeaderBytes, statedLength } from "./gzip-member.ts";
 /** Of one member, packed; others are unpacked as a stream. */
 const maxMemberBytes = 4 * 1024 * 1024;
 
-/** Of text; for others a larger place is made. */
+/** Of text; for others a larger buffer is made. */
 const usualMemberBytes = 256 * 1024;
 
 export interface SplitMembers {
   /** The members at the beginning of the source that state their length. The last one is cut where the source is. */
   members: AsyncIterable<Buffer>;
-  /** Gives back a member that is needed no more: another takes its place. */
+  /** Gives back a member that is needed no more: its buffer is used for another. */
   release(member: Buffer): void;
   /** After `members`: the first bytes of what follows them, fewer at the end. */
   peek(bytes: number): Promise<Buffer>;
@@ -44,8 +44,8 @@ export function splitMembers(source: AsyncIterable<Uint8Array>): SplitMembers {
   /** Copied, so that the chunks that it came in can go. */
   async function take(bytes: number): Promise<Buffer> {
     while (heldBytes < bytes && (await more()));
-    const place = free.findIndex(({ length }) => length >= bytes);
-    const [member = Buffer.allocUnsafeSlow(Math.max(bytes, usualMemberBytes))] = place < 0 ? [] : free.splice(place, 1);
+    const index = free.findIndex(({ length }) => length >= bytes);
+    const [member = Buffer.allocUnsafeSlow(Math.max(bytes, usualMemberBytes))] = index < 0 ? [] : free.splice(index, 1);
     let taken = 0;
     for (let chunk = held.shift(); chunk; chunk = taken < bytes ? held.shift() : undefined) {
       const copied = chunk.copy(member, taken, 0, bytes - taken);

@@ -10,7 +10,7 @@ import { packInto, run, withFolder } from "./test-archives.ts";
 const program = join(import.meta.dirname, "test/restore-and-die.ts");
 
 async function prepare(folder: string) {
-  const [from, directory, archive] = [join(folder, "from"), join(folder, "place/to"), join(folder, "archive")];
+  const [from, directory, archive] = [join(folder, "from"), join(folder, "around/to"), join(folder, "archive")];
   await mkdir(from, { recursive: true });
   await mkdir(directory, { recursive: true });
   for (let index = 0; index < 300; index += 1) await writeFile(join(from, `new-${index}`), `${index}`.repeat(500));
@@ -34,7 +34,7 @@ describe("a restore that is killed", () => {
       expect(signal).toBe("SIGKILL");
       await recoverDirectory(directory);
       expect((await readdir(directory)).sort()).toEqual(names[which]);
-      expect(await readdir(join(folder, "place"))).toEqual(["to"]);
+      expect(await readdir(join(folder, "around"))).toEqual(["to"]);
       await recoverDirectory(directory);
       expect((await readdir(directory)).sort()).toEqual(names[which]);
     }),
@@ -54,9 +54,9 @@ describe("a restore that is killed", () => {
       child.kill("SIGKILL");
       writer.kill("SIGKILL");
       await once(child, "exit");
-      await recoverDirectories(join(folder, "place"));
+      await recoverDirectories(join(folder, "around"));
       expect(await readdir(directory)).toEqual(names.old);
-      expect(await readdir(join(folder, "place"))).toEqual(["to"]);
+      expect(await readdir(join(folder, "around"))).toEqual(["to"]);
     }));
 });
 

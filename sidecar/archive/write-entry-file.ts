@@ -25,7 +25,7 @@ const zeros = Buffer.alloc(holeBytes);
 const writeAt = promisify(write);
 
 /**
- * Writes one file of an archive at a place where nothing is; throws EEXIST, with nothing read of the entry, when
+ * Writes one file of an archive where nothing is yet; throws EEXIST, with nothing read of the entry, when
  * something is. Long runs of zeros become holes again. Gives the file's status, at once where its bytes are here.
  */
 export function writeEntryFile(path: PathOfName, entry: FoundEntry): Stats | Promise<Stats> {

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { AgentAddress } from "../supervisor/agent-process.ts";
+import { readAgentEvents } from "../supervisor/read-agent-events.ts";
 import type { EventBuffer } from "./event-buffer.ts";
-import { readAgentEvents } from "./read-agent-events.ts";
 
 const connectDeadline = 15_000;
-const settleDeadline = 1_000;
+const closeDeadline = 1_000;
 const reconnectPause = 250;
 
 export interface AgentFollower {
@@ -60,7 +60,7 @@ export function createAgentFollower(events: EventBuffer): AgentFollower {
     },
     async detach({ life, cause }) {
       const late = new AbortController();
-      await Promise.race([connection, sleep(settleDeadline, undefined, { signal: late.signal }).catch(() => {})]);
+      await Promise.race([connection, sleep(closeDeadline, undefined, { signal: late.signal }).catch(() => {})]);
       late.abort();
       events.append({ type: "life", life, what: "exited", cause: cause.slice(0, 2_000) });
     },

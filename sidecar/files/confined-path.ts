@@ -6,7 +6,7 @@ import { codeOf, Problem } from "../sidecar-problem.ts";
 /**
  * Names below the workspace root that come from outside. Only `sessions/<id>` and the library can
  * be reached, never what lies beside them, however links are laid: each directory on the way is
- * opened, its true place is asked of the kernel, and the last name is used relative to the open
+ * opened, its real path is asked of the kernel, and the last name is used relative to the open
  * directory, so that exchanging a directory for a link in between changes nothing.
  */
 const readable = ["sessions", "user_library"];
@@ -63,17 +63,17 @@ export async function openDirectory(
   { create = false } = {},
 ): Promise<FileHandle> {
   // No links between sessions either: each one's directory is a boundary of its own.
-  const base = join(await truePathOf(root), ...segments.slice(0, 2));
+  const base = join(await realPathOf(root), ...segments.slice(0, 2));
   let current = await open(root, constants.O_RDONLY | constants.O_DIRECTORY);
   try {
     for (const [depth, name] of segments.entries()) {
       const next = await openChild(current, name, create && depth >= 2);
       await current.close();
       current = next;
-      const place = await readlink(`/proc/self/fd/${current.fd}`);
+      const realPath = await readlink(`/proc/self/fd/${current.fd}`);
       const boundary = join(base, "/");
-      const inside = depth < 2 ? boundary.startsWith(join(place, "/")) : join(place, "/").startsWith(boundary);
-      if (!inside) throw new Problem("forbidden", `${path} leads out of its directory.`);
+      const inside = depth < 2 ? boundary.startsWith(join(realPath, "/")) : join(realPath, "/").startsWith(boundary);
+      if (!inside) throw new Problem("forbidden", `${path} is outside its directory.`);
     }
     return current;
   } catch (error) {
@@ -92,7 +92,7 @@ async function openChild(parent: FileHandle, name: string, create: boolean): Pro
   return open(child, flags);
 }
 
-async function truePathOf(root: string): Promise<string> {
+async function realPathOf(root: string): Promise<string> {
   const handle = await open(root, constants.O_RDONLY | constants.O_DIRECTORY);
   try {
     return await readlink(`/proc/self/fd/${handle.fd}`);
@@ -108,8 +108,8 @@ const problemByCode: Record<string, (path: string) => Problem> = {
   EISDIR: (path) => new Problem("invalid-input", `${path} is a directory.`),
   EEXIST: (path) => new Problem("conflict", `${path} exists.`),
   ENOTEMPTY: (path) => new Problem("conflict", `${path} exists.`),
-  EACCES: (path) => new Problem("forbidden", `${path} may not be used.`),
-  EPERM: (path) => new Problem("forbidden", `${path} may not be used.`),
+  EACCES: (path) => new Problem("forbidden", `${path} cannot be accessed.`),
+  EPERM: (path) => new Problem("forbidden", `${path} cannot be accessed.`),
   ENAMETOOLONG: (path) => new Problem("invalid-input", `${path} is too long.`),
   EINVAL: (path) => new Problem("invalid-input", `This cannot be done with ${path}.`),
   ENOSPC: () => new Problem("unavailable", "The sandbox has no space left."),

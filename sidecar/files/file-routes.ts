@@ -18,11 +18,11 @@ export async function listFiles({ query, json }: Exchange, root: string): Promis
   const { path, segments } = parsePath(query.get("path"));
   const directory = await openDirectory(root, { path, segments });
   try {
-    const place = `/proc/self/fd/${directory.fd}`;
-    const names = (await readdir(place)).slice(0, maxNames).sort();
+    const folder = `/proc/self/fd/${directory.fd}`;
+    const names = (await readdir(folder)).slice(0, maxNames).sort();
     const entries: FileEntry[] = [];
     for (const name of names.slice(0, maxEntries)) {
-      const status = await lstat(`${place}/${name}`).catch(() => null);
+      const status = await lstat(`${folder}/${name}`).catch(() => null);
       if (status) entries.push(entryOf(`${path}/${name}`, name, status));
     }
     json(200, { entries, truncated: names.length > maxEntries });
@@ -33,7 +33,7 @@ export async function listFiles({ query, json }: Exchange, root: string): Promis
 
 export async function statFile({ query, json }: Exchange, root: string): Promise<void> {
   const path = parsePath(query.get("path"));
-  const entry = await withEntry(root, path, async (place, name) => entryOf(path.path, name, await lstat(place)));
+  const entry = await withEntry(root, path, async (at, name) => entryOf(path.path, name, await lstat(at)));
   json(200, entry);
 }
 
@@ -41,7 +41,7 @@ export async function readFile(exchange: Exchange, root: string): Promise<void> 
   const path = parsePath(exchange.query.get("path"));
   // Not blocking: nobody may be writing into a pipe of that name.
   const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
-  const file = await withEntry(root, path, (place) => open(place, flags));
+  const file = await withEntry(root, path, (at) => open(at, flags));
   try {
     const status = await file.stat();
     if (!status.isFile()) throw new Problem("invalid-input", `${path.path} is not a file.`);
@@ -70,17 +70,17 @@ export async function writeFile(exchange: Exchange, root: string): Promise<void>
   const written = await withEntry(
     root,
     path,
-    async (place, name) => {
-      if ((await lstat(place).catch(() => null))?.isDirectory()) {
+    async (at, name) => {
+      if ((await lstat(at).catch(() => null))?.isDirectory()) {
         throw new Problem("conflict", `${path.path} is a directory.`);
       }
-      const temporary = `${dirname(place)}/.dormouse-${randomBytes(8).toString("hex")}.tmp`;
+      const temporary = `${dirname(at)}/.dormouse-${randomBytes(8).toString("hex")}.tmp`;
       const file = await open(temporary, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, 0o644);
       try {
         for await (const chunk of checkedBody(request, { bodyHash, maxBytes: maxFileBytes }))
           await file.writeFile(chunk);
         await file.sync();
-        await rename(temporary, place);
+        await rename(temporary, at);
         return entryOf(path.path, name, await file.stat());
       } catch (error) {
         await rm(temporary, { force: true });
@@ -96,9 +96,9 @@ export async function writeFile(exchange: Exchange, root: string): Promise<void>
 
 export async function deleteFile({ query, json }: Exchange, root: string): Promise<void> {
   const path = parsePath(query.get("path"), { forWriting: true });
-  await withEntry(root, path, async (place) => {
-    await lstat(place);
-    await rm(place, { recursive: true });
+  await withEntry(root, path, async (at) => {
+    await lstat(at);
+    await rm(at, { recursive: true });
   });
   json(200, {});
 }
@@ -145,6 +145,6 @@ function parseRange(header: string | undefined, size: number): { start: number; 
   if (first === undefined || last === undefined || (first === "" && last === "")) return null;
   const start = first === "" ? Math.max(0, size - Number(last)) : Number(first);
   const end = first === "" || last === "" ? size - 1 : Math.min(Number(last), size - 1);
-  if (start > end) throw new Problem("invalid-input", `The file has ${size} bytes: the range is beyond them.`);
+  if (start > end) throw new Problem("invalid-input", `The range is outside the file, which has ${size} bytes.`);
   return { start, end };
 }

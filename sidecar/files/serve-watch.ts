@@ -1,10 +1,10 @@
 import { readlink } from "node:fs/promises";
+import { heartbeatMilliseconds } from "../../server/protocol/limits.ts";
 import type { Exchange } from "../door/exchange.ts";
 import { Problem } from "../sidecar-problem.ts";
 import { openDirectory, parsePath } from "./confined-path.ts";
 import { watchTree } from "./watch-tree.ts";
 
-const commentEvery = 10_000;
 const maxWatches = 100;
 let watches = 0;
 
@@ -13,7 +13,7 @@ export async function serveWatch(exchange: Exchange, root: string): Promise<void
   const { response, signal, query } = exchange;
   const path = parsePath(query.get("path"));
   const directory = await openDirectory(root, path);
-  const place = await readlink(`/proc/self/fd/${directory.fd}`).finally(() => directory.close());
+  const realPath = await readlink(`/proc/self/fd/${directory.fd}`).finally(() => directory.close());
   if (watches >= maxWatches) throw new Problem("limit-exceeded", "Too many folders are being watched.");
   watches += 1;
   let missed = false;
@@ -30,11 +30,14 @@ export async function serveWatch(exchange: Exchange, root: string): Promise<void
   const gone = Promise.withResolvers<void>();
   signal.addEventListener("abort", () => gone.resolve());
   const tree = await watchTree({
-    directory: place,
+    directory: realPath,
     onChanged: ({ paths, all }) => send({ paths: paths.map((name) => `${path.path}/${name}`), all }),
     onEnd: () => gone.resolve(),
   });
-  const comments = setInterval(() => response.writableNeedDrain || response.write(": here\n\n"), commentEvery);
+  const comments = setInterval(
+    () => response.writableNeedDrain || response.write(": here\n\n"),
+    heartbeatMilliseconds.sidecar,
+  );
   try {
     // Only now: who has the head misses nothing.
     exchange.stream(200, { "content-type": "text/event-stream", "cache-control": "no-store" });

@@ -6,8 +6,8 @@ import type { KnownArchives } from "../archive/known-archives.ts";
 import { removeTree } from "../archive/remove-tree.ts";
 import type { Exclusive } from "../exclusive.ts";
 import { codeOf, Problem } from "../sidecar-problem.ts";
-import { workspaceKey } from "../snapshots/create-snapshots.ts";
 import type { WorkspaceLives } from "../snapshots/workspace-lives.ts";
+import { workspaceKey } from "../snapshots/workspace-snapshots.ts";
 
 const run = promisify(execFile);
 const deadline = 20_000;

@@ -57,18 +57,18 @@ export async function copyDatabases({ root, temporary }: { root: string; tempora
   return { byName, [Symbol.asyncDispose]: () => removeTree(folder) };
 }
 
-export interface Settled {
+export interface InspectedHistory {
   damage: string | null;
   /** Whether nothing is otherwise than before. */
   isUntouched: boolean;
 }
 
-/** Looks at what is to become the history. A damaged one is set aside, an empty folder takes its place (invariant 7). */
-export async function settleDamage(staged: string, place: string, check: DatabaseCheck): Promise<Settled> {
+/** Looks at what is to become the history. A damaged one is set aside, and an empty folder stands there instead (invariant 7). */
+export async function setDamagedAside(staged: string, folder: string, check: DatabaseCheck): Promise<InspectedHistory> {
   const before = await tracesOfDatabases(staged);
   const damage = await findDamageIn(staged, check);
   if (!damage) return { damage, isUntouched: before === (await tracesOfDatabases(staged)) };
-  await setAside(staged, place);
+  await setAside(staged, folder);
   await mkdir(staged, { mode: 0o755 });
   return { damage, isUntouched: false };
 }

@@ -33,7 +33,7 @@ interface Booted {
   home: string;
 }
 
-/** `idle`: with a program in the agent's place that does nothing, so that tests have the files to themselves. */
+/** `idle`: with a program instead of the agent that does nothing, so that tests have the files to themselves. */
 async function start({ idle = false, on }: { idle?: boolean; on?: TestSandbox } = {}): Promise<Booted> {
   const sandbox = on ?? (await createTestSandbox());
   if (!on) sandboxes.push(sandbox);
@@ -170,7 +170,7 @@ describe("the agent's history", () => {
     await waitUntil(async () => {
       unless = (await taken(booted)).note.fingerprint;
       return (await again()).outcome === "unchanged";
-    }, "a settled history");
+    }, "a steady history");
     await writeFile(join(booted.history, "opencode/log/today"), "more noise");
     expect((await again()).outcome).toBe("unchanged");
     // Shows in the log that is not archived, not in the database's own file.
@@ -229,7 +229,7 @@ describe("the agent's history", () => {
     expect(await readdir(join(sandbox.workspace, "managed/damaged-history"))).toHaveLength(2);
   });
 
-  it("is not archived from wherever a link leads that stands in its place", async () => {
+  it("is not archived from wherever a link leads that stands there instead", async () => {
     const booted = await start({ idle: true });
     await booted.boot.client.markRestored(deadline());
     await rm(booted.history, { recursive: true });

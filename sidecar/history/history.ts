@@ -17,7 +17,7 @@ import type { Exclusive } from "../exclusive.ts";
 import type { Layout } from "../layout.ts";
 import { Problem } from "../sidecar-problem.ts";
 import { createDatabaseCheck } from "./database.ts";
-import { copyDatabases, hasDatabase, historyTraces, historyWalk, settleDamage } from "./history-files.ts";
+import { copyDatabases, hasDatabase, historyTraces, historyWalk, setDamagedAside } from "./history-files.ts";
 import type { HistoryMarker } from "./history-marker.ts";
 
 /**
@@ -60,9 +60,9 @@ export function createHistory(options: HistoryOptions): History {
   }
 
   async function whyKept(): Promise<string | null> {
-    if (gate.gate === "open") return "The agent runs already.";
+    if (gate.gate === "open") return "The agent is already running.";
     const outcome = await marker.find();
-    return outcome && `The history of this boot was ${outcome} before.`;
+    return outcome && `The history of this boot was already ${outcome}.`;
   }
 
   /** Bounded by its volume alone; a file that claims to be larger than that is made of holes. */
@@ -122,9 +122,9 @@ export function createHistory(options: HistoryOptions): History {
           signal: exchange.signal,
           keepIn: keepIn(exchange, "history"),
           async inspect(staged) {
-            const settled = await settleDamage(staged, join(layout.managed, "damaged-history"), check);
-            damage = settled.damage;
-            return settled;
+            const inspected = await setDamagedAside(staged, join(layout.managed, "damaged-history"), check);
+            damage = inspected.damage;
+            return inspected;
           },
           ...(reach ? { reach } : {}),
         });

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { maxPromptBytes } from "@/server/protocol/limits.ts";
 
 /**
  * What a person wrote and the server has not yet confirmed, kept in the browser's storage: a reload
@@ -21,14 +22,12 @@ export interface Storage {
   removeItem(key: string): void;
 }
 
-export const maxPromptBytes = 256 * 1024;
-
 export function promptProblem(text: string): string | null {
   if (text.trim() === "") return "empty";
   const bytes = new TextEncoder().encode(text).length;
   if (bytes <= maxPromptBytes) return null;
   const size = Math.ceil(bytes / 1024);
-  return `This message has ${size} KB; 256 KB fit. Put long text into a file and ask the agent to read it.`;
+  return `This message is ${size} KB. The limit is ${maxPromptBytes / 1024} KB. Put long text in a file and ask the agent to read it.`;
 }
 
 export function readOutbox(storage: Storage, sessionId: string): OutboxItem[] {

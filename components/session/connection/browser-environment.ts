@@ -1,12 +1,13 @@
 import { createParser } from "eventsource-parser";
+import { heartbeatMilliseconds } from "@/server/protocol/limits.ts";
 import { type Cursor, encodeCursor, type FollowedEvent } from "@/server/protocol/session-events.ts";
 import { randomId } from "../random-id.ts";
 import type { Environment, StreamEnd, TabMessage } from "./environment.ts";
 
 const leaderLock = "dormouse-events";
 const tabLock = "dormouse-tab-";
-/** The server sends something at least every 15 s; a stream that is silent for longer is dead. */
-const longestSilence = 45_000;
+/** A stream that is silent for longer is dead. */
+const maxSilence = 3 * heartbeatMilliseconds.browser;
 
 /**
  * Web Locks choose the leader and tell who lives: the browser frees them at any end of a tab, also a
@@ -57,7 +58,7 @@ async function stream(input: {
   signal: AbortSignal;
 }): Promise<StreamEnd> {
   const silence = new AbortController();
-  let timer = setTimeout(() => silence.abort(), longestSilence);
+  let timer = setTimeout(() => silence.abort(), maxSilence);
   const signal = AbortSignal.any([input.signal, silence.signal]);
   let end: StreamEnd = "lost";
   const parser = createParser({
@@ -81,7 +82,7 @@ async function stream(input: {
       const { done, value } = await reader.read();
       if (done) return end;
       clearTimeout(timer);
-      timer = setTimeout(() => silence.abort(), longestSilence);
+      timer = setTimeout(() => silence.abort(), maxSilence);
       parser.feed(decoder.decode(value, { stream: true }));
     }
   } catch {

@@ -7,14 +7,14 @@ import { setTimeout as sleep } from "node:timers/promises";
 import postgres from "postgres";
 import { BootError } from "../boot-error.ts";
 import { isProcessAlive, signalProcess, waitUntil } from "../processes.ts";
+import type { ClusterPaths } from "./cluster-paths.ts";
 import type { Passwords } from "./passwords.ts";
-import type { Place } from "./place.ts";
 import { databaseUrl } from "./url.ts";
 
 /** A running Postgres: our child, or one that outlived an earlier start and was adopted. */
 export interface Postmaster {
   readonly port: number;
-  /** Settles when the process is gone, for whatever reason. */
+  /** Resolves when the process is gone, for whatever reason. */
   readonly ended: Promise<void>;
   stop(options?: { graceMilliseconds?: number }): Promise<void>;
 }
@@ -23,39 +23,39 @@ const startMilliseconds = 30_000;
 const attempts = 3;
 
 export async function startPostmaster(options: {
-  place: Place;
+  paths: ClusterPaths;
   passwords: Passwords;
   logFile: string;
   signal: AbortSignal;
 }): Promise<Postmaster> {
-  const { place, passwords, logFile, signal } = options;
+  const { paths, passwords, logFile, signal } = options;
   await rotate(logFile);
   // Between finding a free port and using it, somebody else may take it.
   for (let attempt = 1; ; attempt++) {
     const port = await findFreePort();
-    const postmaster = spawnPostmaster({ place, port, logFile });
+    const postmaster = spawnPostmaster({ paths, port, logFile });
     const state = await waitUntilReady({ postmaster, passwords, signal });
     if (state === "ready") return postmaster;
     await postmaster.stop({ graceMilliseconds: 2000 });
     signal.throwIfAborted();
-    if (state === "late" || attempt === attempts) throw await describeFailure({ place, logFile, state });
+    if (state === "late" || attempt === attempts) throw await describeFailure({ paths, logFile, state });
   }
 }
 
 /** Null when none runs for this data; what a dead one left behind is removed. */
 export async function adoptPostmaster(options: {
-  place: Place;
+  paths: ClusterPaths;
   passwords: Passwords;
   onProgress: (line: string) => void;
 }): Promise<Postmaster | null> {
-  const { place, passwords, onProgress } = options;
-  const file = await readPostmasterFile(place.data);
+  const { paths, passwords, onProgress } = options;
+  const file = await readPostmasterFile(paths.data);
   if (!file) return null;
-  if (!isOurs(file.pid, place.data)) {
-    await rm(join(place.data, "postmaster.pid"), { force: true });
+  if (!isOurs(file.pid, paths.data)) {
+    await rm(join(paths.data, "postmaster.pid"), { force: true });
     return null;
   }
-  const postmaster = adopt(file.pid, file.port ?? 0, place.data);
+  const postmaster = adopt(file.pid, file.port ?? 0, paths.data);
   const ready =
     file.port !== null && (await waitUntilReady({ postmaster, passwords, milliseconds: 10_000 })) === "ready";
   if (ready) {
@@ -78,7 +78,7 @@ export async function readPostmasterFile(data: string): Promise<{ pid: number; p
   }
 }
 
-function spawnPostmaster({ place, port, logFile }: { place: Place; port: number; logFile: string }): Postmaster {
+function spawnPostmaster({ paths, port, logFile }: { paths: ClusterPaths; port: number; logFile: string }): Postmaster {
   const log = openSync(logFile, "a", 0o600);
   const settings = {
     listen_addresses: "127.0.0.1",
@@ -90,11 +90,11 @@ function spawnPostmaster({ place, port, logFile }: { place: Place; port: number;
     log_line_prefix: "%m [%p] ",
   };
   const child = spawn(
-    join(place.binaries.directory, "bin", "postgres"),
-    ["-D", place.data, ...Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`])],
+    join(paths.binaries.directory, "bin", "postgres"),
+    ["-D", paths.data, ...Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`])],
     {
-      ...place.user,
-      cwd: place.base,
+      ...paths.user,
+      cwd: paths.base,
       env: { PATH: "/usr/bin:/bin", LC_ALL: "C", NODE_ENV: "production" },
       stdio: ["ignore", log, log],
       detached: true,
@@ -211,12 +211,13 @@ async function rotate(logFile: string): Promise<void> {
 }
 
 async function describeFailure(options: {
-  place: Place;
+  paths: ClusterPaths;
   logFile: string;
   state: "ended" | "late";
 }): Promise<BootError> {
-  const { place, logFile, state } = options;
+  const { paths, logFile, state } = options;
   const tail = (await readFile(logFile, "utf8").catch(() => "")).trim().split("\n").slice(-15).join("\n");
-  const what = state === "late" ? `did not answer within ${startMilliseconds / 1000} s` : "ended right after its start";
-  return new BootError(`The embedded Postgres with its data in ${place.data} ${what}. The end of ${logFile}:\n${tail}`);
+  const what =
+    state === "late" ? `did not answer within ${startMilliseconds / 1000} s` : "ended right after it was started";
+  return new BootError(`The embedded Postgres with its data in ${paths.data} ${what}. The end of ${logFile}:\n${tail}`);
 }

@@ -3,10 +3,11 @@ import { once } from "node:events";
 import { mkdtemp, open, readdir, rename, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { describeFileStore } from "../file-store.contract.ts";
+import type { ByteSource } from "../file-store.ts";
 import { storeKey } from "../store-key.ts";
-import { bytesOf, collect, inChunks, never } from "../test-bytes.ts";
+import { bytesOf, collect, inChunks, megabyte, never } from "../test-bytes.ts";
 import { createFilesystemStore } from "./filesystem.ts";
 
 let home: string;
@@ -21,11 +22,16 @@ describeFileStore("filesystem", async () => {
   return {
     store: createFilesystemStore({ root }),
     config: { kind: "filesystem", root },
-    async damage(key) {
-      const handle = await open(join(root, key), "r+");
-      const { buffer } = await handle.read(Buffer.alloc(1), 0, 1, 500);
-      await handle.write(Buffer.of((buffer[0] ?? 0) ^ 1), 0, 1, 500);
-      await handle.close();
+    damage: (key) => damageFile(join(root, key)),
+    async openLying() {
+      const folder = join(home, "lying");
+      const store = createFilesystemStore({ root: folder });
+      // By the end of its source all of it is on the disk, under a name of its own.
+      async function* damaging(body: ByteSource) {
+        yield* body;
+        for (const name of await readdir(join(folder, ".tmp"))) await damageFile(join(folder, ".tmp", name));
+      }
+      return [{ ...store, write: (key, body, signal) => store.write(key, damaging(body), signal) }];
     },
     countLeftovers: async () => (await readdir(join(root, ".tmp"))).length,
     async openUnavailable() {
@@ -38,6 +44,20 @@ describeFileStore("filesystem", async () => {
 });
 
 describe("the filesystem store", () => {
+  it("reads what it wrote once, to compare it", async () => {
+    const store = createFilesystemStore({ root: join(home, "once") });
+    const probe = await open(import.meta.filename);
+    const read = vi.spyOn(Object.getPrototypeOf(probe), "read");
+    await probe.close();
+    try {
+      await store.write(storeKey("a"), inChunks(bytesOf(3 * megabyte)), never);
+      const results = await Promise.all(read.mock.results.map(({ value }) => value as Promise<{ bytesRead: number }>));
+      expect(results.reduce((sum, { bytesRead }) => sum + bytesRead, 0)).toBe(3 * megabyte);
+    } finally {
+      read.mockRestore();
+    }
+  });
+
   it("keeps an object at its key, readable by its owner alone", async () => {
     const root = join(home, "plain");
     await createFilesystemStore({ root }).write(storeKey("a/b"), inChunks(bytesOf(5)), never);
@@ -113,3 +133,10 @@ describe("the filesystem store", () => {
     },
   );
 });
+
+async function damageFile(path: string): Promise<void> {
+  const handle = await open(path, "r+");
+  const { buffer } = await handle.read(Buffer.alloc(1), 0, 1, 500);
+  await handle.write(Buffer.of((buffer[0] ?? 0) ^ 1), 0, 1, 500);
+  await handle.close();
+}

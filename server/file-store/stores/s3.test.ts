@@ -16,6 +16,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { describeFileStore } from "../file-store.contract.ts";
 import { type StoreKey, storeKey } from "../store-key.ts";
 import { bytesOf, inChunks, megabyte, never, readAll, sha256 } from "../test-bytes.ts";
+import { startPlainS3 } from "../test-plain-s3.ts";
 import { createS3Store } from "./s3.ts";
 
 /** Without S3_TEST_ENDPOINT, against a server process of our own. */
@@ -55,6 +56,13 @@ describeFileStore("S3", async () => ({
     bytes[500] = (bytes[500] ?? 0) ^ 1;
     await other.write(key, inChunks(bytes), never);
   },
+  async openLying() {
+    const kinds = [true, false].map((saysChecksums) => startPlainS3({ damages: true, saysChecksums }));
+    return (await Promise.all(kinds)).map((server) => {
+      const lying = createS3Store({ ...options(), endpoint: server.endpoint });
+      return { ...lying, close: () => lying.close().finally(() => server[Symbol.dispose]()) };
+    });
+  },
   async countLeftovers() {
     return (await client.send(new ListMultipartUploadsCommand({ Bucket: bucket }))).Uploads?.length ?? 0;
   },
@@ -86,6 +94,19 @@ describe("the S3 store", () => {
     expect(await store.verify(key, { bytes: bytes.length, sha256: sha256(bytes) }, never)).toBe("intact");
     expect(await store.verify(key, { bytes: bytes.length, sha256: sha256(Buffer.of(1)) }, never)).toBe("damaged");
   });
+
+  it.each([1000, 17 * megabyte])(
+    "looks once at %i bytes it wrote, and only if it was told no checksum",
+    async (length) => {
+      for (const saysChecksums of [true, false]) {
+        using server = await startPlainS3({ damages: false, saysChecksums });
+        const store = createS3Store({ ...options(), endpoint: server.endpoint });
+        await store.write(storeKey("a"), inChunks(bytesOf(length)), never);
+        expect(server.asked).toEqual(saysChecksums ? { head: 0, get: 0 } : { head: 1, get: 1 });
+        await store.close();
+      }
+    },
+  );
 
   it("lists more than a page of objects", async () => {
     const store = createS3Store(options());

@@ -2,6 +2,7 @@ import { createHash, randomBytes } from "node:crypto";
 import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { answerProblem, problems } from "../answer-problem.ts";
+import { maxRequestBytes } from "../gateway-route.ts";
 import { chooseAct } from "./choose-act.ts";
 import { type ChatRequest, chatRequest, readConversation } from "./conversation.ts";
 import { streamAct, wholeAct } from "./stream-act.ts";
@@ -18,7 +19,6 @@ export interface DemoModel {
   }): Promise<void>;
 }
 
-const maxRequestBytes = 50 * 1024 * 1024;
 const maxRemembered = 1_000;
 const paces = {
   human: { wordMilliseconds: 25, pause: 0.5 },

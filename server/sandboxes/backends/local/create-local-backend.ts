@@ -153,7 +153,7 @@ async function explain(
 ): Promise<unknown> {
   if (signal.aborted) return signal.reason;
   const words = await lastWords(place.log);
-  const detail = words ? ` Its last words: ${words}` : "";
+  const detail = words ? ` Its last output: ${words}` : "";
   if (bounded.aborted) return new AppError("timeout", `The sandbox did not start in time.${detail}`, { cause: error });
   if (!isAppError(error)) return new AppError("unavailable", `The sandbox did not start.${detail}`, { cause: error });
   return new AppError(error.kind, `${error.message}${detail}`, { cause: error });

@@ -107,7 +107,7 @@ async function chooseBase(home: string, passing: number): Promise<string> {
   }
   await mkdir(elsewhere, { recursive: true, mode: passing });
   await chmod(elsewhere, passing);
-  const note = `The sandboxes of this Dormouse stand in ${elsewhere}, since the users under whom they run cannot enter this directory.`;
+  const note = `The sandboxes of this Dormouse are in ${elsewhere}, since the users under whom they run cannot enter this directory.`;
   await writeFile(join(home, "sandboxes-are-elsewhere.txt"), `${note}\n`, { mode: 0o600 });
   return elsewhere;
 }

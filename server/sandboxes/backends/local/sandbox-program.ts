@@ -36,13 +36,13 @@ export async function planSandbox(options: ProgramOptions): Promise<SandboxProgr
   if (options.bubblewrap) return planSandboxed({ ...options, bubblewrap: options.bubblewrap });
   throw new AppError(
     "unavailable",
-    "This session runs isolated, and this machine cannot isolate it any more. See the isolation named on the admin page.",
+    "This session needs isolation, which this machine can no longer provide. The admin page says why.",
   );
 }
 
 function planHost({ place, programs, hostAllowed, searchPath }: ProgramOptions): SandboxProgram {
   if (!hostAllowed) {
-    throw new AppError("unavailable", "This session runs without isolation, which is not allowed here any more.");
+    throw new AppError("unavailable", "This session runs without isolation, which is no longer allowed here.");
   }
   return {
     program: { isolation: "host", node: programs.node.path, sidecar: programs.sidecar },

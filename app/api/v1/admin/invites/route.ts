@@ -2,9 +2,10 @@ import { z } from "zod";
 import { readJson } from "@/app/lib/read-json.ts";
 import { route } from "@/app/lib/route-handler.ts";
 import { requireAdmin } from "@/server/auth/require-user.ts";
+import { roles } from "@/server/protocol/roles.ts";
 import { services } from "@/server/services.ts";
 
-const body = z.object({ role: z.enum(["admin", "user"], "A role is admin or user."), note: z.string().default("") });
+const body = z.object({ role: z.enum(roles, "The role must be admin or user."), note: z.string().default("") });
 
 export const GET = route(async () => {
   const viewer = await requireAdmin();

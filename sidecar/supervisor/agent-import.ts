@@ -4,7 +4,7 @@ import { rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { z } from "zod";
-import { Problem } from "./sidecar-problem.ts";
+import { Problem } from "../sidecar-problem.ts";
 
 const run = promisify(execFile);
 const deadline = 45_000;

@@ -163,7 +163,7 @@ test("nothing is restored while what it would replace cannot be archived", patie
   expect(await readFile(story, "utf8")).toBe("worth keeping");
   expect(await isWished()).toBe(false);
 
-  // The same wish, met by the wake instead.
+  // The same request, met by the wake instead.
   await server.sleepAndWake(async () => {});
   expect(await server.services.snapshots.restore(server.viewer, chosen)).toEqual({
     outcome: "at-next-wake",
@@ -177,14 +177,14 @@ test("nothing is restored while what it would replace cannot be archived", patie
   });
   expect(await readFile(story, "utf8")).toBe("worth keeping");
   expect(await isWished()).toBe(false);
-  // The wish is gone with its failure, so that the session can be used.
+  // The request is gone with its failure, so that the session can be used.
   await rm(heavy);
   await server.prompt(sessionId, "my name is Di");
   expect(ends(await server.follow(sessionId, ended(5))).at(-1)?.body).toMatchObject({ outcome: "finished" });
   expect(await readFile(story, "utf8")).toBe("worth keeping");
 });
 
-test("what a wish at the next wake replaces is archived first", patience, async () => {
+test("what a restore at the next wake replaces is archived first", patience, async () => {
   const story = await inWorkspace("story.txt");
   await writeFile(story, "not archived yet");
   const [oldest] = (await server.services.snapshots.list(server.viewer, sessionId))
@@ -203,7 +203,7 @@ test("what a wish at the next wake replaces is archived first", patience, async 
   expect(await readFile(story, "utf8")).toBe("not archived yet");
 });
 
-test("a wish is withdrawn while the sandbox sleeps, and its files stay as they are", patience, async () => {
+test("a restore request is withdrawn while the sandbox sleeps, and its files stay as they are", patience, async () => {
   const story = await inWorkspace("story.txt");
   await writeFile(story, "stays");
   const [oldest] = (await server.services.snapshots.list(server.viewer, sessionId))
@@ -227,22 +227,22 @@ test("a wish is withdrawn while the sandbox sleeps, and its files stay as they a
   expect(await readFile(story, "utf8")).toBe("stays");
 });
 
-test("a wish is not withdrawn from a sandbox that is awake: it may be met already", patience, async () => {
+test("a restore request is not withdrawn from a sandbox that is awake: it may be met already", patience, async () => {
   const { snapshots } = server.services;
   const [newest] = (await snapshots.list(server.viewer, sessionId)).filter(({ state }) => state === "verified");
-  const wished = (at: Date | null) =>
+  const setRequestedAt = (at: Date | null) =>
     server.database.transaction(server.viewer, (tx) =>
       tx
         .update(archives)
         .set({ restoreRequestedAt: at })
         .where(eq(archives.id, newest?.id ?? "")),
     );
-  await wished(new Date());
+  await setRequestedAt(new Date());
   await expect(
     snapshots.withdrawRestore(server.viewer, { sessionId, snapshotId: newest?.id ?? "" }),
   ).rejects.toMatchObject({ kind: "conflict", message: expect.stringContaining("is awake") });
   expect((await recovery())?.restoring).toBe(true);
-  await wished(null);
+  await setRequestedAt(null);
 });
 
 test("what may not be read is in no snapshot, so a restore sets it aside", patience, async () => {
@@ -254,10 +254,10 @@ test("what may not be read is in no snapshot, so a restore sets it aside", patie
   const chosen = { sessionId, snapshotId: newest?.id ?? "", signal: signal() };
   expect(await snapshots.restore(server.viewer, chosen)).toEqual({ outcome: "restored", setAside: true });
   await expect(readFile(secret)).rejects.toMatchObject({ code: "ENOENT" });
-  const place = await workspaceOf("managed/replaced", sessionId);
-  const [kept] = await readdir(place);
-  await chmod(join(place, kept ?? "", "secret.txt"), 0o600);
-  expect(await readFile(join(place, kept ?? "", "secret.txt"), "utf8")).toBe("nowhere else");
+  const folder = await workspaceOf("managed/replaced", sessionId);
+  const [kept] = await readdir(folder);
+  await chmod(join(folder, kept ?? "", "secret.txt"), 0o600);
+  expect(await readFile(join(folder, kept ?? "", "secret.txt"), "utf8")).toBe("nowhere else");
 });
 
 test("an empty, absent or unchanged workspace is in nobody's way", patience, async () => {

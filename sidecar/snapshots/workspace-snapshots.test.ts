@@ -1,8 +1,12 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { once } from "node:events";
-import { mkdir, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rm, stat, symlink, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { encodeEntry } from "../../server/protocol/archive/encode-entry.ts";
+import { rawNameOf } from "../../server/protocol/archive/raw-name.ts";
+import { workspaceLimits } from "../../server/protocol/limits.ts";
 import { createSidecarArchives, type SidecarArchives } from "../../server/snapshots/sidecar-archives.ts";
 import { archiveOf, chunksOf, run, withFolder } from "../archive/test-archives.ts";
 import { createTestSandbox, deadline, type TestBoot, type TestSandbox, waitUntil } from "../test-sidecar.ts";
@@ -34,15 +38,10 @@ describe("workspace snapshots", () => {
     return Buffer.concat(chunks);
   }
 
-  const create = (sessionId: string, changes: { unless?: string; maxBytes?: number } = {}) =>
+  const create = (sessionId: string, changes: { unless?: string } = {}) =>
     archives.createWorkspace({ sessionId, sink: gather, signal: deadline(), ...changes });
-  const restore = (sessionId: string, bytes: Uint8Array, maxBytes?: number) =>
-    archives.restoreWorkspace({
-      sessionId,
-      body: chunksOf(bytes),
-      signal: deadline(),
-      ...(maxBytes ? { maxBytes } : {}),
-    });
+  const restore = (sessionId: string, bytes: Uint8Array) =>
+    archives.restoreWorkspace({ sessionId, body: chunksOf(bytes), signal: deadline() });
 
   async function taken(sessionId: string) {
     const made = await create(sessionId);
@@ -123,7 +122,7 @@ describe("workspace snapshots", () => {
       const { note } = await taken(id);
       fingerprint = note.fingerprint;
       return (await create(id, { unless: fingerprint })).outcome === "unchanged";
-    }, "a settled workspace");
+    }, "a steady workspace");
     expect((await archives.workspaceState(id, deadline())).fingerprint).toBe(fingerprint);
     // What is left out is no change.
     await mkdir(join(directory, "node_modules"));
@@ -135,13 +134,16 @@ describe("workspace snapshots", () => {
 
   it("that would be too large are refused, with the heaviest files named", async () => {
     const { id, directory } = await open();
-    await writeFile(join(directory, "outputs/video.mp4"), Buffer.alloc(3_000_000, 1));
+    // A file of holes: it has its size without taking the space.
+    await writeFile(join(directory, "outputs/video.mp4"), "");
+    await truncate(join(directory, "outputs/video.mp4"), workspaceLimits.maxBytes + 1);
     await writeFile(join(directory, "small"), "x");
-    await expect(create(id, { maxBytes: 2_000_000 })).rejects.toMatchObject({
+    await expect(create(id)).rejects.toMatchObject({
       kind: "too-large",
-      message: expect.stringMatching(/3\.\d MB.*2\.0 MB.*outputs\/video\.mp4 \(3\.0 MB\)/),
+      message: expect.stringMatching(/4295\.\d MB.*4295\.0 MB.*outputs\/video\.mp4 \(4295\.0 MB\)/),
     });
-    expect((await create(id, { maxBytes: 4_000_000 })).outcome).toBe("made");
+    await truncate(join(directory, "outputs/video.mp4"), 3_000_000);
+    expect((await create(id)).outcome).toBe("made");
   });
 
   it("of an empty workspace are none (invariant 21)", async () => {
@@ -203,10 +205,12 @@ describe("workspace snapshots", () => {
     await expect(restore(id, archiveOf([{ name: ".opencode-data/x" }]))).rejects.toMatchObject({
       kind: "invalid-input",
     });
-    const large = archiveOf([{ name: "workspace/zeros", content: Buffer.alloc(20_000_000) }]);
-    await expect(restore(id, large, 19_999_999)).rejects.toMatchObject({ kind: "too-large" });
+    const huge = { kind: "file", size: workspaceLimits.maxBytes + 1, mode: 0o644, modifiedAt: 0, target: "" } as const;
+    const claimed = gzipSync(encodeEntry({ ...huge, name: rawNameOf("workspace/huge") }));
+    await expect(restore(id, claimed)).rejects.toMatchObject({ kind: "too-large" });
     expect(await readFile(join(directory, "mine"), "utf8")).toBe("mine");
-    expect((await restore(id, large, 20_000_000)).bytes).toBe(20_000_000);
+    const large = archiveOf([{ name: "workspace/zeros", content: Buffer.alloc(20_000_000) }]);
+    expect((await restore(id, large)).bytes).toBe(20_000_000);
     expect((await stat(join(directory, "zeros"))).size).toBe(20_000_000);
     expect(await readdir(directory)).toEqual(["zeros"]);
     expect((await readdir(join(sandbox.workspace, "sessions"))).filter((name) => name.startsWith("."))).toEqual([]);
@@ -249,9 +253,9 @@ describe("workspace snapshots", () => {
       await archives.restoreWorkspace({ sessionId: id, body: chunksOf(archive), keep: true, signal: deadline() });
       expect(await readdir(directory)).toEqual(["theirs"]);
     }
-    const place = join(sandbox.workspace, "managed/replaced", id);
-    const kept = (await readdir(place)).sort();
-    const words = await Promise.all(kept.map((name) => readFile(join(place, name, "mine"), "utf8")));
+    const folder = join(sandbox.workspace, "managed/replaced", id);
+    const kept = (await readdir(folder)).sort();
+    const words = await Promise.all(kept.map((name) => readFile(join(folder, name, "mine"), "utf8")));
     expect(words).toEqual(["second", "third"]);
     // A refused one sets nothing aside.
     const refused = chunksOf(archiveOf([{ name: "../b" }]));
@@ -259,9 +263,9 @@ describe("workspace snapshots", () => {
       archives.restoreWorkspace({ sessionId: id, body: refused, keep: true, signal: deadline() }),
     ).rejects.toMatchObject({ kind: "invalid-input" });
     expect(await readdir(directory)).toEqual(["theirs"]);
-    expect((await readdir(place)).sort()).toEqual(kept);
+    expect((await readdir(folder)).sort()).toEqual(kept);
     await boot.client.removeWorkspace(id, deadline());
-    await expect(stat(place)).rejects.toMatchObject({ code: "ENOENT" });
+    await expect(stat(folder)).rejects.toMatchObject({ code: "ENOENT" });
   });
 
   it("that were being restored when the sidecar was killed leave the old workspace", async () => {

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { createTestSandbox, deadline, type TestBoot, type TestSandbox } from "./test-sidecar.ts";
+import { createTestSandbox, deadline, type TestBoot, type TestSandbox } from "../test-sidecar.ts";
 
 vi.setConfig({ testTimeout: 180_000, hookTimeout: 120_000 });
 

@@ -123,18 +123,19 @@ describe("taking archives", () => {
     );
 
   it.each([
-    ["the history was reset", "historyEpoch", "while it is verified"],
-    ["the history was reset", "historyEpoch", "while it is written"],
-    ["another server has taken over", "leaseEpoch", "while it is verified"],
-    ["another server has taken over", "leaseEpoch", "while it is written"],
+    ["the history was reset", "historyEpoch", "after it was written"],
+    ["the history was reset", "historyEpoch", "before it is written"],
+    ["another server has taken over", "leaseEpoch", "after it was written"],
+    ["another server has taken over", "leaseEpoch", "before it is written"],
   ] as const)("commits nothing once %s (%s, %s), and leaves no object (12)", async (_what, epoch, when) => {
     await writeFile(await inSandbox("opencode-data", "opencode", "change.txt"), `before: ${epoch}, ${when}`);
-    const step = when === "while it is verified" ? "verify" : "write";
     const interrupted = archivesOn({
       ...store,
-      [step]: async (...input: never[]) => {
-        await raise(epoch);
-        return (store[step] as (...all: never[]) => unknown)(...input);
+      async write(...input) {
+        if (when === "before it is written") await raise(epoch);
+        const stored = await store.write(...input);
+        if (when === "after it was written") await raise(epoch);
+        return stored;
       },
     });
     const before = await keysWith("/history/");
@@ -145,6 +146,35 @@ describe("taking archives", () => {
     expect((await rowsOf("history"))[0]).toMatchObject({ state: "failed", cause: expect.stringContaining("reset") });
     expect(await keysWith("/history/")).toEqual(before);
     expect(await keysWith("opencode-history.tar.gz")).toEqual(fixed);
+  });
+
+  it("leaves verifying to the store's write, and looks at nothing again", async () => {
+    await writeFile(await inSandbox("opencode-data", "opencode", "change.txt"), "to be verified once");
+    const calls: string[] = [];
+    const counting = new Proxy(store, {
+      get(target, name: keyof FileStore) {
+        calls.push(name);
+        return target[name];
+      },
+    });
+    const taken = await archivesOn(counting).take(sandbox, { subject: history, signal: signal() });
+    expect(taken.outcome).toBe("verified");
+    expect(calls.filter((name) => name !== "copy" && name !== "remove")).toEqual(["write"]);
+  });
+
+  it("commits nothing that the store keeps as other bytes, and leaves no object", async () => {
+    await writeFile(await inSandbox("opencode-data", "opencode", "change.txt"), "to be damaged");
+    async function* damaging(body: AsyncIterable<Uint8Array>) {
+      yield* body;
+      for (const name of await readdir(join(root, ".tmp"))) await truncate(join(root, ".tmp", name), 100);
+    }
+    const lying = archivesOn({ ...store, write: (key, body, until) => store.write(key, damaging(body), until) });
+    const before = await keysWith("/history/");
+    await expect(lying.take(sandbox, { subject: history, signal: signal() })).rejects.toMatchObject({
+      kind: "upstream",
+    });
+    expect((await rowsOf("history"))[0]).toMatchObject({ state: "failed", cause: expect.stringContaining("bytes") });
+    expect(await keysWith("/history/")).toEqual(before);
   });
 
   it("leaves nothing at the fixed key when the history is reset while it is copied there (12)", async () => {
@@ -175,10 +205,11 @@ describe("taking archives", () => {
     });
     const dying = archivesOn({
       ...store,
-      async verify(...input) {
+      async write(...input) {
+        const stored = await store.write(...input);
         written();
         await dead;
-        return store.verify(...input);
+        return stored;
       },
     });
     await writeFile(await inSandbox("opencode-data", "opencode", "change.txt"), "before the death");

@@ -7,8 +7,9 @@ import {
   type WorkspaceState,
 } from "../../server/protocol/archive/archive-answers.ts";
 import { type RawName, rawName, rawNameOf } from "../../server/protocol/archive/raw-name.ts";
+import { workspaceLimits } from "../../server/protocol/limits.ts";
 import { archiveIdIn, type KnownArchives } from "../archive/known-archives.ts";
-import { measureTree, requireWithin, type TreeLimits, type TreeMeasure } from "../archive/measure-tree.ts";
+import { measureTree, requireWithin, type TreeMeasure } from "../archive/measure-tree.ts";
 import { isRegenerable } from "../archive/regenerable.ts";
 import { restoreDirectory } from "../archive/restore-directory.ts";
 import { sendArchive } from "../archive/send-archive.ts";
@@ -21,7 +22,7 @@ import { codeOf, Problem } from "../sidecar-problem.ts";
 import type { WorkspaceLives } from "./workspace-lives.ts";
 
 /** Workspace snapshots: one session's directory as an archive, with its repository. */
-export interface Snapshots {
+export interface WorkspaceSnapshots {
   create(exchange: Exchange, sessionId: string): Promise<void>;
   restore(exchange: Exchange, sessionId: string): Promise<void>;
   state(exchange: Exchange, sessionId: string): Promise<void>;
@@ -29,7 +30,7 @@ export interface Snapshots {
   adopt(exchange: Exchange, sessionId: string): Promise<void>;
 }
 
-export interface SnapshotsOptions {
+export interface WorkspaceSnapshotsOptions {
   layout: Layout;
   lives: WorkspaceLives;
   known: KnownArchives;
@@ -37,8 +38,6 @@ export interface SnapshotsOptions {
   reach?: Reach;
 }
 
-const defaultBytes = 4 * 1024 ** 3;
-const maxEntries = 500_000;
 /** What `git init` with a root commit leaves behind, at most. */
 const objectsOfNewRepository = 2;
 
@@ -46,7 +45,13 @@ export function workspaceKey(sessionId: string): string {
   return `The workspace ${sessionId}`;
 }
 
-export function createSnapshots({ layout, lives, known, exclusive, reach }: SnapshotsOptions): Snapshots {
+export function createWorkspaceSnapshots({
+  layout,
+  lives,
+  known,
+  exclusive,
+  reach,
+}: WorkspaceSnapshotsOptions): WorkspaceSnapshots {
   const directoryOf = (sessionId: string) => join(layout.sessions, sessionId);
 
   async function isThere(sessionId: string): Promise<boolean> {
@@ -63,17 +68,16 @@ export function createSnapshots({ layout, lives, known, exclusive, reach }: Snap
       await exclusive.run(workspaceKey(sessionId), async () => {
         const { life, complete } = await lives.find(sessionId);
         if (life !== "this" || !complete) {
-          throw new Problem("conflict", "This workspace was neither created nor restored in this life of the sandbox.");
+          throw new Problem("conflict", "This workspace was neither created nor restored since the sandbox started.");
         }
         if (!(await isThere(sessionId))) throw new Problem("not-found", "This session has no workspace.");
-        const limits = limitsOf(exchange);
         const found = await measure(sessionId, exchange.signal);
         if (found.isEmpty) return exchange.empty(204);
         if (exchange.query.get("unless") === found.fingerprint) return exchange.empty(304);
-        requireWithin(found, limits, "The workspace");
+        requireWithin(found, workspaceLimits, "The workspace");
         await sendArchive(exchange, found, {
           walk: workspaceWalk(layout, directoryOf(sessionId)),
-          limits,
+          limits: workspaceLimits,
           rootName: archiveRoots.workspace,
           withManifest: true,
           ...(id ? { remember: () => known.add(sessionId, id) } : {}),
@@ -92,7 +96,7 @@ export function createSnapshots({ layout, lives, known, exclusive, reach }: Snap
           directory,
           rootName: archiveRoots.workspace,
           unrelated: "refuse",
-          limits: limitsOf(exchange),
+          limits: workspaceLimits,
           signal: exchange.signal,
           keepIn: setsAside ? join(layout.replaced, sessionId) : null,
           ...(reach ? { reach } : {}),
@@ -123,7 +127,7 @@ export function createSnapshots({ layout, lives, known, exclusive, reach }: Snap
       await exclusive.run(workspaceKey(sessionId), async () => {
         const { life, complete } = await lives.find(sessionId);
         if (life === "none" || !complete || !(await isThere(sessionId))) {
-          throw new Problem("conflict", "There is no workspace of an earlier life that could be adopted.");
+          throw new Problem("conflict", "There is no earlier workspace that could be adopted.");
         }
         const { fingerprint } = await measure(sessionId, exchange.signal);
         const expected = exchange.query.get("fingerprint");
@@ -138,17 +142,9 @@ export function createSnapshots({ layout, lives, known, exclusive, reach }: Snap
   };
 }
 
-function limitsOf({ query }: Exchange): TreeLimits {
-  const text = query.get("most-bytes");
-  if (text === null) return { maxBytes: defaultBytes, maxEntries };
-  const maxBytes = /^\d{1,15}$/.test(text) ? Number(text) : 0;
-  if (maxBytes === 0) throw new Problem("invalid-input", "“most-bytes” is not a number of bytes.");
-  return { maxBytes, maxEntries };
-}
-
 function workspaceWalk(layout: Layout, root: string): Pick<WalkOptions, "root" | "leaveOut"> {
   const managed = ["skills", "user_library"].map((name) => rawNameOf(join(layout.root, name)));
-  const isManaged = (target: RawName) => managed.some((place) => target === place || target.startsWith(`${place}/`));
+  const isManaged = (target: RawName) => managed.some((path) => target === path || target.startsWith(`${path}/`));
   return {
     root,
     leaveOut({ name, path, status }) {

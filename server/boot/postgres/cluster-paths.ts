@@ -13,7 +13,7 @@ import { choosePostgresUser } from "./user.ts";
  * as another user, who cannot enter a clone or a home below a closed directory such as /root. Then
  * both stand below /var/lib/dormouse, and a note in the home says so.
  */
-export interface Place {
+export interface ClusterPaths {
   binaries: Binaries;
   /** Holds the data directory and, for a moment, one that is being made. Belongs to `user`. */
   base: string;
@@ -22,13 +22,13 @@ export interface Place {
   user: SystemUser | null;
 }
 
-export async function choosePlace(options: {
+export async function chooseClusterPaths(options: {
   home: string;
   packaged: Binaries;
   onProgress: (line: string) => void;
-}): Promise<Place> {
+}): Promise<ClusterPaths> {
   const { home, packaged, onProgress } = options;
-  const existing = await findPlace(home);
+  const existing = await findClusterPaths(home);
   const user = choosePostgresUser(existing?.data ?? null);
   const binaries = await reachableBinaries(packaged, user);
   if (existing) {
@@ -56,7 +56,7 @@ export async function choosePlace(options: {
 }
 
 /** Null before the first start. */
-export async function findPlace(home: string): Promise<{ base: string; data: string } | null> {
+export async function findClusterPaths(home: string): Promise<{ base: string; data: string } | null> {
   for (const base of [join(home, "postgres"), elsewhere(home)]) {
     const data = join(base, "data");
     if (existsSync(data)) return { base, data };
@@ -69,7 +69,7 @@ function elsewhere(home: string): string {
 }
 
 function note(base: string): string {
-  return `The database of this Dormouse stands in ${base}, since the user who runs Postgres cannot enter the data directory.`;
+  return `The database of this Dormouse is in ${base}, since the user who runs Postgres cannot enter the data directory.`;
 }
 
 async function makeBase(base: string, user: SystemUser | null): Promise<void> {

@@ -1,7 +1,7 @@
 import { get, type IncomingMessage } from "node:http";
 import { createParser } from "eventsource-parser";
 import { z } from "zod";
-import type { AgentAddress } from "../supervisor/agent-process.ts";
+import type { AgentAddress } from "./agent-process.ts";
 
 const globalEvent = z.object({
   directory: z.string().nullish(),
