@@ -67,7 +67,7 @@ export function createNetwork({ database, server }: { database: Database; server
     if (!rule) {
       throw new AppError(
         "invalid-input",
-        `“${text.trim()}” is not a host name. Write packages.example.com, *.example.org or example.org:443.`,
+        `“${text.trim()}” is not a host name. Write it like packages.example.com, *.example.org or example.org:443.`,
       );
     }
     const { port } = rule;
