@@ -1,4 +1,5 @@
 import { expect } from "vitest";
+import { turnOutcomes } from "../server/protocol/turn-states.ts";
 import { applySessionEvents, emptyViewerState, type ViewerState } from "../server/protocol/viewer-state.ts";
 import { createSidecarClient } from "../server/sandboxes/create-sidecar-client.ts";
 import type { SidecarClient } from "../server/sandboxes/sidecar-client.ts";
@@ -108,7 +109,7 @@ export async function createFaultTest(): Promise<FaultTest> {
       expect(endsOf(state), "each turn ends once, in order").toEqual(run.turnIds);
       expect(state.entries.filter(({ open }) => open)).toEqual([]);
       const turns = await server.services.turns.list(server.viewer, run.sessionId);
-      expect(turns.filter((turn) => !["finished", "stopped", "failed"].includes(turn.state))).toEqual([]);
+      expect(turns.filter((turn) => !turnOutcomes.some((outcome) => outcome === turn.state))).toEqual([]);
       return state;
     },
     async finishAlike(run, scenario) {

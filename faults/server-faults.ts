@@ -1,35 +1,20 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { sql } from "drizzle-orm";
 import { expect } from "vitest";
 import { ends } from "../server/turns/test-turns.ts";
 import type { FaultTest, SessionRun } from "./fault-test.ts";
-import { anyScenario, type Scenario } from "./scenarios.ts";
+import { anyScenario, type Scenario, scenarios } from "./scenarios.ts";
 import type { SeededRandom } from "./seeded-random.ts";
 import { expectNextIsClean, type TurnFault } from "./turn-faults.ts";
 
 /** Servers that go in mid-turn or stand still, and others that take over. */
 export const serverFaults = {
-  "server paused": async (test, random) => {
-    const { scenario, run, child } = await beginElsewhere(test, random, { name: "paused", signal: "SIGSTOP" });
-    try {
-      const { milliseconds } = await test.reference(scenario);
-      const finished = test.finishAlike(run, scenario);
-      // It wakes up in the middle of what the other one does, or after it, and believes that all is as it was.
-      await Promise.race([finished, sleep(random.integer(0, milliseconds + 2_000))]);
-      child.kill("SIGCONT");
-      const { version } = await finished;
-      await sleep(lateMilliseconds);
-      const { log } = test.server.services;
-      const late = await log.read({ actor: test.server.viewer, sessionId: run.sessionId, after: version });
-      expect(late?.entries).toEqual([]);
-      await expectNextIsClean(test, run);
-    } finally {
-      await end(child);
-    }
-    return scenario.name;
-  },
+  "server paused": (test, random) => pauseServer(test, random, null),
+  "server paused before a write": (test, random) => pauseServer(test, random, random.pick(lateWrites)),
   "server killed": async (test, random) => {
     const { scenario, run } = await beginElsewhere(test, random, { signal: "SIGKILL" });
     await test.finishAlike(run, scenario);
@@ -85,6 +70,47 @@ export const serverFaults = {
   },
 } satisfies Record<string, TurnFault>;
 
+/** Statements of a turn beside its log, each by words of its own. */
+const lateWrites = ["set agent_session_id =", "set agent_message_id =", "insert into asks"] as const;
+
+/**
+ * It wakes up in the middle of what the other one does, or after it, and believes that all is as it was. With
+ * `before` it does so afterwards, and goes on with a write that it had just been about to make.
+ */
+async function pauseServer(test: FaultTest, random: SeededRandom, before: string | null): Promise<string> {
+  const pause = { name: "paused", signal: "SIGSTOP", pauseBefore: before } as const;
+  const { scenario, run, child } = await beginElsewhere(test, random, pause);
+  try {
+    const { milliseconds } = await test.reference(scenario);
+    const finished = test.finishAlike(run, scenario);
+    if (before === null) {
+      await Promise.race([finished, sleep(random.integer(0, milliseconds + 2_000))]);
+      child.kill("SIGCONT");
+    }
+    const { version } = await finished;
+    const rows = await readRows(test, run);
+    child.kill("SIGCONT");
+    await sleep(lateMilliseconds);
+    const { log } = test.server.services;
+    const late = await log.read({ actor: test.server.viewer, sessionId: run.sessionId, after: version });
+    expect(late?.entries).toEqual([]);
+    expect(await readRows(test, run), "what it writes beside the log changes nothing").toEqual(rows);
+    await expectNextIsClean(test, run);
+  } finally {
+    await end(child);
+  }
+  return before === null ? scenario.name : `${scenario.name}, before ${before}`;
+}
+
+/** All that a turn writes beside the log. */
+function readRows({ server: { database, viewer } }: FaultTest, { sessionId }: SessionRun) {
+  return database.transaction(viewer, async (tx) => ({
+    session: [...(await tx.execute(sql`select * from sessions where id = ${sessionId}`))],
+    turns: [...(await tx.execute(sql`select * from turns where session_id = ${sessionId} order by position`))],
+    asks: [...(await tx.execute(sql`select * from asks where session_id = ${sessionId} order by created_at`))],
+  }));
+}
+
 /** Longer than a process that goes on needs to notice that its lease is gone. */
 const lateMilliseconds = 6_000;
 
@@ -95,19 +121,22 @@ const lateMilliseconds = 6_000;
 async function beginElsewhere(
   test: FaultTest,
   random: SeededRandom,
-  { name, signal }: { name?: string; signal: "SIGKILL" | "SIGSTOP" },
+  input: { name?: string; signal: "SIGKILL" | "SIGSTOP"; pauseBefore?: string | null },
 ): Promise<{ scenario: Scenario; run: SessionRun; child: ChildProcess }> {
-  const scenario = random.pick(anyScenario);
+  const { name, signal, pauseBefore = null } = input;
+  const isAsk = pauseBefore?.includes("asks");
+  const scenario = isAsk ? scenarios.question : random.pick(anyScenario);
   const { milliseconds } = await test.reference(scenario);
   const { server } = test;
   const sessionId = await server.newSession();
   await server.leave();
   const { viewer } = server;
   const place = { ...server.place, ...(name && { name }) };
-  const child = startDoomedServer({ place, viewer, sessionId, prompts: scenario.prompts });
+  const child = startDoomedServer({ place, viewer, sessionId, prompts: scenario.prompts, pauseBefore });
   try {
     const turnIds = (await firstLine(child)).split(" ");
-    await sleep(random.integer(20, milliseconds + 300));
+    if (pauseBefore) await stoodStill(child);
+    else await sleep(random.integer(20, milliseconds + 300));
     if (signal === "SIGKILL") await end(child);
     else {
       child.kill(signal);
@@ -120,6 +149,12 @@ async function beginElsewhere(
   } finally {
     await server.start();
   }
+}
+
+/** By itself, as the kernel says. */
+async function stoodStill({ pid }: ChildProcess): Promise<void> {
+  const state = async () => (await readFile(`/proc/${pid}/stat`, "utf8")).split(") ")[1]?.[0];
+  await expect.poll(state, { timeout: 30_000 }).toBe("T");
 }
 
 async function end(child: ChildProcess): Promise<void> {

@@ -80,6 +80,16 @@ describe("the configuration", () => {
     });
   });
 
+  it("listens for sandboxes only where it is told to", () => {
+    expect(parseConfig({}).sandboxListen).toBeNull();
+    const listen = (value: string) => parseConfig({ DORMOUSE_SANDBOX_LISTEN: value }).sandboxListen;
+    expect(listen("0.0.0.0:3001")).toEqual({ host: "0.0.0.0", port: 3001 });
+    expect(listen("[::]:3001")).toEqual({ host: "::", port: 3001 });
+    for (const value of ["3001", "localhost", "http://localhost:3001", "localhost:99999"]) {
+      expect(problemsOf({ DORMOUSE_SANDBOX_LISTEN: value })).toEqual([expect.stringContaining("must be host:port")]);
+    }
+  });
+
   it("keeps objects in its home, or where it is told", () => {
     expect(parseConfig({ DORMOUSE_HOME: "/srv/dormouse" }).fileStore).toEqual({
       kind: "filesystem",

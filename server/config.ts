@@ -79,6 +79,7 @@ const variables = z.object({
     )
     .optional(),
   DORMOUSE_ISOLATION: z.enum(["auto", "sandboxed", "host"]).default("auto"),
+  DORMOUSE_SANDBOX_LISTEN: z.string().transform(toListenAddress).optional(),
   DORMOUSE_DEMO_PACE: z.enum(["human", "instant"]).default("human"),
   DORMOUSE_EGRESS: z.enum(["open", "off"]).default("open"),
   DORMOUSE_EGRESS_ALLOW: z
@@ -141,6 +142,8 @@ export function parseConfig(environment: Record<string, string | undefined> = pr
       ? ({ kind: "environment", key: Buffer.from(value.DORMOUSE_MASTER_KEY, "base64") } as const)
       : ({ kind: "file" } as const),
     isolation: value.DORMOUSE_ISOLATION,
+    /** Where sandboxes without a socket of their own reach the server; null: there are none. */
+    sandboxListen: value.DORMOUSE_SANDBOX_LISTEN ?? null,
     /** How fast the built-in demo model speaks. */
     demoPace: value.DORMOUSE_DEMO_PACE,
     egress: { kind: value.DORMOUSE_EGRESS, allow: value.DORMOUSE_EGRESS_ALLOW },
@@ -199,6 +202,17 @@ function toHostException(value: string, context: z.RefinementCtx): HostException
     return z.NEVER;
   }
   return { host: match[1].replace(/^\[|\]$/g, "").toLowerCase(), port };
+}
+
+/** Port 0 is any that is free. */
+function toListenAddress(value: string, context: z.RefinementCtx): { host: string; port: number } {
+  const [, host, digits] = /^(\[[0-9a-f:.]+\]|[^:\s/]+):(\d{1,5})$/i.exec(value) ?? [];
+  const port = Number(digits);
+  if (!host || port > 65535) {
+    context.addIssue("must be host:port, such as 0.0.0.0:3001");
+    return z.NEVER;
+  }
+  return { host: host.replace(/^\[|\]$/g, ""), port };
 }
 
 // A misspelt name would otherwise be ignored in silence. What the tests are told is no concern of the server.

@@ -14,6 +14,7 @@ import {
   uuid,
 } from "drizzle-orm/pg-core";
 import { memoryStatuses } from "../../server/protocol/session-events.ts";
+import { turnStates } from "../../server/protocol/turn-states.ts";
 import { at, createdAt, id, ownRowsOnly, updatedAt } from "./columns.ts";
 import { tenants, users } from "./people.ts";
 import { sandboxes } from "./sandboxes.ts";
@@ -70,9 +71,7 @@ export const turns = pgTable(
       .notNull()
       .references(() => sessions.id, { onDelete: "cascade" }),
     /** `joined`: sent into a running turn; it ends with its host (invariant 13). */
-    state: text("state", { enum: ["queued", "running", "joined", "finished", "stopped", "failed"] })
-      .notNull()
-      .default("queued"),
+    state: text("state", { enum: turnStates }).notNull().default("queued"),
     /** What else is exclusive with prompts: a summary of the conversation, and taking turns back. */
     kind: text("kind", { enum: ["prompt", "compact", "undo", "redo"] })
       .notNull()
@@ -101,6 +100,10 @@ export const turns = pgTable(
     queuedAt: at("queued_at").notNull().defaultNow(),
     startedAt: at("started_at"),
     endedAt: at("ended_at"),
+    /** How long the agent waited for a person, up to `waitingSince`: that time is not the turn's. */
+    waitedMilliseconds: bigint("waited_milliseconds", { mode: "number" }).notNull().default(0),
+    /** Set while the agent waits for a person. */
+    waitingSince: at("waiting_since"),
     /** Taken back: neither the agent's memory nor its files know it any more. */
     undoneAt: at("undone_at"),
   },

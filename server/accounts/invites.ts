@@ -27,7 +27,12 @@ const inviteInput = z.object({
 
 type InviteMethods = "createInvite" | "listInvites" | "revokeInvite" | "findInvite" | "acceptInvite";
 
-export function createInvites({ database, limits, publicUrl }: AccountsOptions): Pick<Accounts, InviteMethods> {
+export function createInvites({
+  database,
+  limits,
+  publicUrl,
+  passwordCost,
+}: AccountsOptions): Pick<Accounts, InviteMethods> {
   const findInvite: Accounts["findInvite"] = async (token) => {
     const rows = await database.transaction("nobody", (tx) =>
       tx.execute(sql`select tenant_name as "tenantName", role, state from find_invite(${hashToken(token)})`),
@@ -89,7 +94,7 @@ export function createInvites({ database, limits, publicUrl }: AccountsOptions):
       const found = await findInvite(token);
       if (!found) throw new AppError("not-found", "This invite does not exist. Check the link, or ask for a new one.");
       if (found.state !== "open") throw usedUp(found.state);
-      const hash = await hashPassword(password);
+      const hash = await hashPassword(password, passwordCost);
       try {
         const rows = await database.transaction("nobody", (tx) =>
           tx.execute(sql`select accept_invite(${hashToken(token)}, ${name}, ${email}, ${hash}) as person`),

@@ -27,7 +27,7 @@ export function applyDelta(state: TranslatorState, properties: Record<string, un
     return;
   }
   const part = state.parts.get(key);
-  // Without its beginning, or after a gap, a delta has no place: the cumulative part brings it.
+  // Without its beginning, or after a gap, a delta has no offset: the cumulative part brings it.
   if (!part?.open || part.uncertain || delta === "") return;
   part.text += delta;
   state.quiet = false;

@@ -155,7 +155,7 @@ export function createAgentClient({ sidecar, timeouts, onDeleteFailed }: AgentCl
       return (await expectJson({ method: "POST", path, json, what: "start a session", signal }, session)).id;
     },
 
-    async findReplayPlace(directory, signal) {
+    async findReplayTarget(directory, signal) {
       const at = inDirectory(directory);
       const what = "report its project and model";
       const { id: projectId } = await expectJson(

@@ -1,5 +1,5 @@
 import type { EntryBody, EntryKind } from "../protocol/log-entry.ts";
-import type { Replay, ReplayPlace } from "./replay/plan-replay.ts";
+import type { Replay, ReplayTarget } from "./replay/plan-replay.ts";
 
 /** opencode's message list, as far as we read it. */
 export interface AgentMessage {
@@ -23,7 +23,7 @@ export interface AgentClient {
   prepareDirectory(directory: string, signal: AbortSignal): Promise<void>;
   createSession(input: { directory: string; title: string | null; signal: AbortSignal }): Promise<string>;
   /** What a replay into that directory has to know of opencode. */
-  findReplayPlace(directory: string, signal: AbortSignal): Promise<ReplayPlace>;
+  findReplayTarget(directory: string, signal: AbortSignal): Promise<ReplayTarget>;
   /** Over HTTP. Repeating it is harmless, also after half of it; throws unless all of it is there afterwards. */
   replaySession(replay: Replay, signal: AbortSignal): Promise<void>;
   /** The same by `opencode import` beside the server, in the directory of that session of ours. */
@@ -119,7 +119,7 @@ export { type AgentIds, createAgentIds, hasId } from "./agent-ids.ts";
 export { type AgentClientOptions, createAgentClient } from "./create-agent-client.ts";
 export { createEventBus, type EventBus } from "./event-bus.ts";
 export type { EventSubscription } from "./event-subscription.ts";
-export { planReplay, type Replay, type ReplayPlace } from "./replay/plan-replay.ts";
+export { planReplay, type Replay, type ReplayTarget } from "./replay/plan-replay.ts";
 export type { SavedEntry } from "./replay/saved-conversation.ts";
 export { maxReplayBytes, selectConversation } from "./replay/select-conversation.ts";
 export { tasksOf } from "./session-tree.ts";

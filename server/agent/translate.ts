@@ -13,7 +13,7 @@ export interface Translator {
 }
 
 /**
- * Translates in place: a burst brings thousands of deltas a second. Events of other sessions give no changes;
+ * Changes the state it was given: a burst brings thousands of deltas a second. Events of other sessions give no changes;
  * unknown ones are counted in the state, never fatal.
  */
 export function createTranslator(state: TranslatorState): Translator {
@@ -77,7 +77,7 @@ function applyAgent(state: TranslatorState, event: AgentEvent, out: Output): voi
   else {
     const children = state.children.size;
     apply({ state, session, properties, info, eventId: event.payload.id, out });
-    if (state.children.size > children) placeWaiting(state, out);
+    if (state.children.size > children) attachWaiting(state, out);
   }
 }
 
@@ -86,22 +86,22 @@ function wait(
   state: TranslatorState,
   { event, session, info }: { event: AgentEvent; session: string; info: Record<string, unknown> },
 ): void {
-  const waiting = state.unplaced.get(session);
+  const waiting = state.unattached.get(session);
   if (waiting) {
     if (waiting.length < maxWaitingEvents) waiting.push(event);
     return;
   }
   const parent = event.payload.type === "session.created" ? info.parentID : null;
   if (typeof parent !== "string") return;
-  if (parent === state.root || state.children.has(parent) || state.unplaced.has(parent)) {
-    state.unplaced.set(session, []);
+  if (parent === state.root || state.children.has(parent) || state.unattached.has(parent)) {
+    state.unattached.set(session, []);
   }
 }
 
-function placeWaiting(state: TranslatorState, out: Output): void {
-  for (const [session, events] of state.unplaced) {
+function attachWaiting(state: TranslatorState, out: Output): void {
+  for (const [session, events] of state.unattached) {
     if (!state.children.has(session)) continue;
-    state.unplaced.delete(session);
+    state.unattached.delete(session);
     for (const event of events) applyAgent(state, event, out);
   }
 }

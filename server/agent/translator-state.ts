@@ -22,7 +22,7 @@ export interface TranslatorState {
   /** Child session of `task` → key of its tool_call. */
   readonly children: Map<string, string>;
   /** Child session → its parent, from its creation until the tool_call names it. Its events wait. */
-  readonly unplaced: Map<string, AgentEvent[]>;
+  readonly unattached: Map<string, AgentEvent[]>;
   readonly messages: Map<string, KnownMessage>;
   readonly parts: Map<string, KnownPart>;
   /** Parts whose message is not known yet (the events between were lost): they wait for its role. */
@@ -62,7 +62,7 @@ export interface KnownPart {
   discarded: boolean;
   /** Of text and reasoning: what the log holds. */
   text: string;
-  /** Events were lost while it was open: deltas have no place until a cumulative update says what came before. */
+  /** Events were lost while it was open: deltas have no offset until a cumulative update says what came before. */
   uncertain: boolean;
   /** Of tool calls and plans: what the log holds. */
   body: EntryBody | null;
@@ -91,7 +91,7 @@ export function initialState(input: {
     title: input.title ?? null,
     error: null,
     children: new Map(),
-    unplaced: new Map(),
+    unattached: new Map(),
     messages: new Map(),
     parts: new Map(),
     held: new Map(),

@@ -1,8 +1,9 @@
 import type { Actor } from "../auth/index.ts";
+import type { WakePhaseName } from "../protocol/lifecycle-verbs.ts";
 import type { SidecarClient } from "../sandboxes/sidecar-client.ts";
 
 export interface WakePhase {
-  phase: "starting-sandbox" | "starting-agent" | "restarting-agent" | "running" | "failed";
+  phase: WakePhaseName;
   message: string;
 }
 
@@ -17,6 +18,11 @@ export interface RunningSandbox {
   signal: AbortSignal;
 }
 
+/** A look at a sandbox that is on its way: health, models and lease. It belongs to one turn. */
+export interface Look {
+  readonly sandbox: RunningSandbox;
+}
+
 export interface Lifecycle {
   /**
    * The sandbox of this session's person, running: adopted, or woken. Concurrent calls share one wake.
@@ -27,14 +33,16 @@ export interface Lifecycle {
   ensureRunning(input: {
     actor: Actor;
     sessionId: string;
+    /** Where it was begun already; another one is made in its place when it is too old. */
+    look?: Look | null;
     onPhase: (phase: WakePhase) => Promise<void>;
     signal: AbortSignal;
   }): Promise<RunningSandbox>;
   /**
-   * Begins the look at the sandbox that every turn begins with, for the `ensureRunning` that is about to follow.
-   * The sandbox, where this process runs it and that session was in it before; else null, and nothing is begun.
+   * Begins the look at the sandbox that every turn begins with, for the `ensureRunning` that is about to follow:
+   * where this process runs it and that session was in it before. Else null, and nothing is begun.
    */
-  lookAhead(input: { actor: Actor; sessionId: string }): RunningSandbox | null;
+  lookAhead(input: { actor: Actor; sessionId: string }): Look | null;
   /** Whether a lease of that owner keeps nobody here from running the sandbox: our own, or a gone predecessor's. */
   isOwnLease(leaseOwner: string): boolean;
   /** The sandbox if this process already runs it; never wakes. */

@@ -1,4 +1,6 @@
 import { z } from "zod";
+import { wakePhaseNames } from "./lifecycle-verbs.ts";
+import { turnOutcomes } from "./turn-states.ts";
 
 /**
  * What a session log holds and what viewers receive. Names that the Agent Client Protocol has are
@@ -75,11 +77,10 @@ export const usageBody = z.object({
 });
 
 const sandboxPhase = z.object({
-  phase: z.enum(["starting-sandbox", "starting-agent", "restarting-agent", "running", "failed"]),
+  phase: z.enum(wakePhaseNames),
   message: z.string(),
 });
 
-export const turnOutcomes = ["finished", "stopped", "failed"] as const;
 const failure = { code: z.string().optional(), message: z.string().optional(), requestId: z.string().optional() };
 
 export const entryBodies = {

@@ -1,9 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Database } from "../../db/client.ts";
-import { startTurn } from "../../db/queries/start-turn.ts";
 import type { Actor } from "../auth/index.ts";
 import { AppError } from "../errors.ts";
-import type { LogEntry } from "../protocol/log-entry.ts";
 import { followLog } from "./follow-log.ts";
 import { followMany } from "./follow-many.ts";
 import { createLogHub, type LogHub } from "./log-hub.ts";
@@ -53,24 +51,13 @@ export function createSessionLog(options: SessionLogOptions): SessionLog {
     return reading;
   }
 
-  function tellBegun(
-    { sessionId, prompt }: { sessionId: string; prompt: string },
-    { turnId, number, version, at }: { turnId: string; number: number; version: number; at: string },
-  ): void {
-    const body = { text: prompt };
-    const entry: LogEntry = { number, version, turnId, kind: "prompt", open: false, under: null, at, body };
-    hub.tell(sessionId, (viewer) => {
-      viewer.onEvent({ event: "entries", data: { entries: [entry], version } });
-      viewer.onState();
-    });
-  }
-
   const log: SessionLog = {
-    async startTurn({ actor, ...start }) {
-      const { tenantId, userId } = actor;
-      const started = await startTurn(database, { ...start, tenantId, userId, origin });
-      if (started?.begun) tellBegun(start, { turnId: String(started.turn.id), ...started.begun });
-      return started;
+    origin,
+    show(sessionId, data) {
+      hub.tell(sessionId, (viewer) => {
+        viewer.onEvent({ event: "entries", data });
+        viewer.onState();
+      });
     },
     async openWriter({ actor, sessionId, sandboxId, leaseEpoch, turnId, bootId, fresh, begun }) {
       const restored = fresh ? restoredFrom(begun) : await readTurnEntries(database, { actor, sessionId, turnId });

@@ -1,8 +1,8 @@
-import type { StartedTurnRow, TurnStart } from "../../db/queries/start-turn.ts";
 import type { LogChange, LoggedEntry } from "../agent/index.ts";
 import type { Actor } from "../auth/index.ts";
-import type { EntryBody, EntryKind, LogEntry, LogPage, turnOutcomes } from "../protocol/log-entry.ts";
+import type { EntryBody, EntryKind, LogEntry, LogPage } from "../protocol/log-entry.ts";
 import type { Cursor, SessionEvent, SessionState } from "../protocol/session-events.ts";
+import type { TurnOutcome } from "../protocol/turn-states.ts";
 import type { ManyEvent } from "./follow-many.ts";
 import type { ChangesPage } from "./log-pages.ts";
 
@@ -38,7 +38,7 @@ export interface LogWriter {
 }
 
 export interface TurnEnd {
-  outcome: (typeof turnOutcomes)[number];
+  outcome: TurnOutcome;
   failure?: { code: string; message: string; requestId?: string | undefined } | undefined;
   usage: EntryBody<"usage"> | null;
   /** Turns that this one took back, or brought back. */
@@ -46,22 +46,14 @@ export interface TurnEnd {
   redone?: string[] | undefined;
 }
 
-/** A turn as its row has it, what is to run next, and where its prompt stands if it began at once. */
-export type StartedTurn = StartedTurnRow;
-
 export interface SessionLog {
+  /** Marks what is written to a log by this process: the database tells all others of it. */
+  readonly origin: string;
   /**
-   * A new turn, or the one that has this key. With `ahead` it begins at once, where nothing else of the session
-   * runs or waits and that lease is still held: its prompt is in the log then, and viewers were told. Whoever
-   * passes it makes sure that nobody in this process writes to the session. Null when the session is not this person's.
+   * Tells this process's viewers of entries that were written under `origin`, though by no writer, and of the
+   * session's state with them. Whoever does that makes sure that nobody else here writes to the session.
    */
-  startTurn(input: {
-    actor: Actor;
-    sessionId: string;
-    prompt: string;
-    idempotencyKey: string;
-    ahead: TurnStart["ahead"];
-  }): Promise<StartedTurn | null>;
+  show(sessionId: string, written: { entries: LogEntry[]; version: number }): void;
   /**
    * `leaseEpoch`: every write carries it and throws `conflict` once it is superseded. With `turnId`,
    * the writer knows that turn's open entries by key, also after a takeover.

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { archives, sessions } from "../../db/schema/index.ts";
 import { archiveOf, run } from "../../sidecar/archive/test-archives.ts";
 import type { LogEntry } from "../protocol/log-entry.ts";
-import { createSandboxPlaces } from "../sandboxes/backends/local/sandbox-places.ts";
+import { createSandboxPaths } from "../sandboxes/backends/local/sandbox-paths.ts";
 import { createTestServer, ended, type TestServer, textOf } from "../turns/test-turns.ts";
 
 // Everything is real: the server as it is wired, its sandbox, opencode, the demo model.
@@ -39,7 +39,7 @@ async function sandboxOf(sessionId: string, ...path: string[]): Promise<string> 
   const [row] = await server.database.transaction(server.viewer, (tx) =>
     tx.select().from(sessions).where(eq(sessions.id, sessionId)),
   );
-  return join((await createSandboxPlaces(server.home).of(row?.sandboxId ?? "")).workspace, ...path);
+  return join((await createSandboxPaths(server.home).of(row?.sandboxId ?? "")).workspace, ...path);
 }
 
 /** Of the history, or of a session's workspace. */

@@ -8,17 +8,17 @@ import {
 } from "../agent/index.ts";
 import type { RunningSandbox } from "../lifecycle/index.ts";
 
-/** The agent of one life of a sandbox, with what is known to be in place there. */
+/** The agent of one life of a sandbox, with what is known to be there. */
 export interface AgentConnection {
   client: AgentClient;
   bus: EventBus;
   /** Sessions whose directory and agent session were made sure of in this life of the agent: asking again would only cost time. */
-  placed: Map<string, PlacedSession>;
+  openedSessions: Map<string, OpenedSession>;
   /** Called after each connection to the sidecar: what the agent asks may have been missed. */
   onConnected: Set<() => void>;
 }
 
-export interface PlacedSession {
+export interface OpenedSession {
   directory: string;
   agentSessionId: string;
   /** Asked once for each configuration that the agent runs with. */
@@ -41,15 +41,15 @@ export function createAgentConnections(createClient: CreateAgentClient = createA
       const known = connections.get(sidecar.bootId);
       if (known && !known.bus.dead) return known;
       const onConnected = new Set<() => void>();
-      const placed = known?.placed ?? new Map<string, PlacedSession>();
+      const openedSessions = known?.openedSessions ?? new Map<string, OpenedSession>();
       const bus = createEventBus({
         sidecar,
-        onStarted: () => placed.clear(),
+        onStarted: () => openedSessions.clear(),
         onConnected() {
           for (const listener of onConnected) listener();
         },
       });
-      const connection = { client: createClient({ sidecar }), bus, placed, onConnected };
+      const connection = { client: createClient({ sidecar }), bus, openedSessions, onConnected };
       connections.set(sidecar.bootId, connection);
       const end = () => {
         if (connections.get(sidecar.bootId) === connection) connections.delete(sidecar.bootId);

@@ -4,6 +4,7 @@ import type { Actor } from "../auth/index.ts";
 import { cleanJson } from "../lib/clean-text.ts";
 import type { Ask, AskAnswer } from "./index.ts";
 import type { OpenTurn } from "./turn-rows.ts";
+import { type Fence, writeUnderLease } from "./write-under-lease.ts";
 
 export interface AskRow {
   askId: string;
@@ -24,22 +25,34 @@ export async function readPolicy(database: Database, actor: Actor): Promise<"all
   return row?.permission_policy as "allow" | "ask" | "deny";
 }
 
-/** Idempotent by the agent's request. */
+/** Idempotent by the agent's request. From here on the turn waits for a person. */
 export async function insertAsk(
-  database: Database,
-  actor: Actor,
+  fence: Fence,
   input: { turn: OpenTurn; kind: Ask["kind"]; requestId: string; request: Record<string, unknown> },
 ): Promise<string> {
   const { turn, kind, requestId, request } = input;
-  const [row] = await database.transaction(actor, (tx) =>
+  const { tenantId, userId } = fence.actor;
+  const [row] = await writeUnderLease(fence, (tx) =>
     tx.execute(sql`
+      with waiting as (
+        update turns set waiting_since = coalesce(waiting_since, now()) where id = ${turn.id})
       insert into asks (tenant_id, user_id, session_id, turn_id, kind, agent_request_id, body)
-      values (${actor.tenantId}, ${actor.userId}, ${turn.sessionId}, ${turn.id}, ${kind}, ${requestId},
-        ${cleanJson(request)}::jsonb)
+      values (${tenantId}, ${userId}, ${turn.sessionId}, ${turn.id}, ${kind}, ${requestId}, ${cleanJson(request)}::jsonb)
       on conflict (session_id, agent_request_id) do update set agent_request_id = excluded.agent_request_id
       returning id`),
   );
   return String(row?.id);
+}
+
+/** The turn goes on, unless something else of it waits for a person: how long it waited is kept. */
+export async function endWaiting(fence: Fence, turnId: string): Promise<void> {
+  await writeUnderLease(fence, (tx) =>
+    tx.execute(sql`
+      update turns set waiting_since = null,
+        waited_milliseconds = waited_milliseconds + extract(epoch from now() - waiting_since) * 1000
+      where id = ${turnId} and waiting_since is not null
+        and not exists (select from asks where turn_id = ${turnId} and state = 'pending')`),
+  );
 }
 
 /** All but those that were withdrawn. */
@@ -80,8 +93,8 @@ export async function storeAnswer(
   return row ? toAsk(row) : null;
 }
 
-export async function withdrawAsk(database: Database, actor: Actor, askId: string): Promise<void> {
-  await database.transaction(actor, (tx) =>
+export async function withdrawAsk(fence: Fence, askId: string): Promise<void> {
+  await writeUnderLease(fence, (tx) =>
     tx.execute(sql`update asks set state = 'withdrawn' where id = ${askId} and state = 'pending'`),
   );
 }

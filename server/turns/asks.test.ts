@@ -113,6 +113,24 @@ describe("under the policy to ask", () => {
     expect(ends(state)[0]?.body).toEqual({ outcome: "finished" });
   });
 
+  test("an hour in which a person thinks is not the turn's, also when another server goes on", patience, async () => {
+    const { sessionId, askId } = await ask("run `ls -l`");
+    await server.leave();
+    await server.database.transaction(server.viewer, (tx) =>
+      tx.execute(sql`
+        update turns set started_at = started_at - interval '1 hour', waiting_since = waiting_since - interval '1 hour'
+        where session_id = ${sessionId}`),
+    );
+    await server.start();
+    await turns().answer(server.viewer, { askId, answer: { reply: "once" } });
+    expect(ends(await server.follow(sessionId, ended()))[0]?.body).toEqual({ outcome: "finished" });
+    const [turn] = await server.database.transaction(server.viewer, (tx) =>
+      tx.execute(sql`select waiting_since, waited_milliseconds from turns where session_id = ${sessionId}`),
+    );
+    expect(turn?.waiting_since).toBeNull();
+    expect(Number(turn?.waited_milliseconds)).toBeGreaterThanOrEqual(3_600_000);
+  });
+
   test("an ask that came while nobody listened is found again", patience, async () => {
     const { sessionId, askId } = await ask("run `pwd`");
     await server.wiring.closeTurns();

@@ -10,9 +10,9 @@ import type { SessionLog } from "../sessions/index.ts";
 import type { Archives } from "../snapshots/index.ts";
 import { type CreateAgentClient, createAgentConnections } from "./agent-connections.ts";
 import { findAsk, listPendingAsks, storeAnswer } from "./ask-rows.ts";
+import { beginOrQueue } from "./begin-or-queue.ts";
 import { changeQueue, requirePrompt } from "./change-queue.ts";
 import type { Turns } from "./index.ts";
-import { insertTurn } from "./insert-turn.ts";
 import { createSessionRunners } from "./session-runners.ts";
 import { type TurnLimits, turnLimits } from "./turn-context.ts";
 import { listTurns, listWaiting, requestStop } from "./turn-rows.ts";
@@ -100,20 +100,17 @@ export function createTurns(options: TurnsOptions): Turns {
     async start(actor, { sessionId, prompt, idempotencyKey }) {
       const text = requirePrompt(prompt);
       const isKnown = sessionIdSchema.safeParse(sessionId).success;
-      const made = isKnown
-        ? await insertTurn(context, actor, { sessionId, prompt: text, idempotencyKey, runners })
+      const accepted = isKnown
+        ? await beginOrQueue(context, actor, { sessionId, prompt: text, idempotencyKey, runners })
         : null;
-      if (!made) throw new AppError("not-found", "There is no such session.");
-      const { turn, open } = made;
-      if (open?.begun) {
-        runners.kick(actor, sessionId, { open });
-        return turn;
+      if (!accepted) throw new AppError("not-found", "There is no such session.");
+      if ("begun" in accepted) runners.kick(actor, sessionId, { next: accepted.begun });
+      else if ("queued" in accepted) {
+        const begins = runners.kick(actor, sessionId, { next: accepted.queued, tells: true });
+        // Where it begins at once, its beginning is what viewers are told.
+        if (!begins) inBackground(log.notifyViewers(sessionId));
       }
-      // Where it begins at once, its beginning is what viewers are told.
-      if (turn.state === "queued" && !runners.kick(actor, sessionId, { open, tells: true })) {
-        inBackground(log.notifyViewers(sessionId));
-      }
-      return turn;
+      return accepted.turn;
     },
     stop,
     list: async (actor, sessionId) =>

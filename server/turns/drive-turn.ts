@@ -1,18 +1,19 @@
 import { createTranslator, type Translator } from "../agent/index.ts";
-import { isAppError } from "../errors.ts";
+import { isAppError, isRefused } from "../errors.ts";
 import type { RunningSandbox } from "../lifecycle/index.ts";
 import type { LogWriter, TurnEnd } from "../sessions/index.ts";
 import type { AgentConnection } from "./agent-connections.ts";
+import { attachCompaction } from "./attach-compaction.ts";
+import { attachTurn } from "./attach-turn.ts";
 import { createJoinedPrompts, type JoinedPrompts } from "./joined-prompts.ts";
 import { listenToTurn } from "./listen-turn.ts";
-import { type Placement, placeSession } from "./place-session.ts";
+import { type AgentSession, openAgentSession } from "./open-agent-session.ts";
 import { revertTurn } from "./revert-turn.ts";
 import { sumUsage } from "./sum-usage.ts";
-import { takeUpCompaction } from "./take-up-compaction.ts";
-import { takeUpTurn } from "./take-up-turn.ts";
 import { createTurnAsks } from "./turn-asks.ts";
 import type { TurnContext, TurnEnding, TurnJob } from "./turn-context.ts";
 import { createTurnWatch } from "./turn-watch.ts";
+import type { Fence } from "./write-under-lease.ts";
 
 export interface DrivenTurn {
   context: TurnContext;
@@ -22,8 +23,9 @@ export interface DrivenTurn {
   connection: AgentConnection;
   directory: string;
   agentSessionId: string;
-  joins: JoinedPrompts;
-  replaced: Placement["replaced"];
+  fence: Fence;
+  joinedPrompts: JoinedPrompts;
+  replaced: AgentSession["replaced"];
 }
 
 /** Prompts the agent, or goes on listening to it, until the turn is over. Resolves with how it ended. */
@@ -33,60 +35,61 @@ export async function driveTurn(
   { sandbox, writer }: { sandbox: RunningSandbox; writer: LogWriter },
 ): Promise<TurnEnd> {
   const connection = context.agents.get(sandbox);
-  const place = async (): Promise<DrivenTurn> => {
-    const placed = await placeSession(context, job, { sandbox, writer, connection });
-    const unjoined = { context, job, sandbox, writer, connection, ...placed };
-    return { ...unjoined, joins: createJoinedPrompts(unjoined) };
+  const fence = { database: context.database, actor: job.actor, lease: sandbox };
+  const open = async (): Promise<DrivenTurn> => {
+    const session = await openAgentSession(context, job, { sandbox, writer, connection, fence });
+    const unjoined = { context, job, sandbox, writer, connection, fence, ...session };
+    return { ...unjoined, joinedPrompts: createJoinedPrompts(unjoined) };
   };
-  let driven = await place();
+  let driven = await open();
   const { kind } = job.turn;
   if (kind === "undo" || kind === "redo") return revertTurn(driven);
-  const takeUp = kind === "compact" ? takeUpCompaction : takeUpTurn;
-  const taken = await takeUp(driven).catch(async (error: unknown) => {
+  const attach = kind === "compact" ? attachCompaction : attachTurn;
+  const attached = await attach(driven).catch(async (error: unknown) => {
     if (!isAppError(error) || error.kind !== "not-found") throw error;
-    // The agent lost what was known to be in place: it is asked, once more.
-    connection.placed.delete(job.turn.sessionId);
-    driven = await place();
-    return takeUp(driven);
+    // The agent lost what was known to be there: it is asked, once more.
+    connection.openedSessions.delete(job.turn.sessionId);
+    driven = await open();
+    return attach(driven);
   });
-  const translator = createTranslator(taken.state);
-  if (taken.ending) return withUsage(driven, translator, taken.ending);
+  const translator = createTranslator(attached.state);
+  if (attached.ending) return withUsage(driven, translator, attached.ending);
 
-  const { joins } = driven;
-  const asks = createTurnAsks(driven, translator);
-  const watch = createTurnWatch(driven, { close: () => taken.events.close(), isAsking: () => asks.pending > 0 });
+  const { joinedPrompts } = driven;
+  const turnAsks = createTurnAsks(driven, translator);
+  const watch = createTurnWatch(driven, { close: () => attached.events.close(), turnAsks });
   const poll = () => {
-    asks.poll().catch((error: unknown) => {
-      if (job.closing.aborted || sandbox.signal.aborted) return;
+    turnAsks.poll().catch((error: unknown) => {
+      if (job.closing.aborted || sandbox.signal.aborted || isRefused(error)) return;
       context.logger.warn({ err: error, turnId: job.turn.id }, "The agent's open asks could not be read");
     });
   };
-  job.onAnswered = (askId) => asks.answer(askId);
-  job.onJoin = () => joins.look();
+  job.onAnswered = (askId) => turnAsks.answer(askId);
+  job.onJoin = () => joinedPrompts.look();
   job.onPoll = poll;
   connection.onConnected.add(poll);
   try {
-    if (job.turn.state === "running") {
-      await asks.takeUp();
+    if (job.isResumed) {
+      await turnAsks.resume();
       poll();
     }
-    joins.look();
+    joinedPrompts.look();
     const ending = await listenToTurn(driven, {
-      events: taken.events,
-      isIdle: taken.isIdle ?? false,
+      events: attached.events,
+      isIdle: attached.isIdle ?? false,
       translator,
-      asks,
+      turnAsks,
       watch,
     });
     return withUsage(driven, translator, ending);
   } finally {
-    joins.close();
+    joinedPrompts.close();
     connection.onConnected.delete(poll);
     job.onAnswered = null;
     job.onJoin = null;
     job.onPoll = null;
     watch.end();
-    taken.events.close();
+    attached.events.close();
   }
 }
 

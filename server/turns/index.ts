@@ -1,5 +1,6 @@
 import type { Actor } from "../auth/index.ts";
 import type { EntryBody } from "../protocol/log-entry.ts";
+import type { TurnState } from "../protocol/turn-states.ts";
 
 export interface Turn {
   id: string;
@@ -7,7 +8,7 @@ export interface Turn {
   /** `compact`: the conversation is summarised; `undo`, `redo`: turns are taken back, or brought back. */
   kind: "prompt" | "compact" | "undo" | "redo";
   /** `joined`: sent into a running turn, its host, with which it ends (invariant 13). */
-  state: "queued" | "running" | "joined" | "finished" | "stopped" | "failed";
+  state: TurnState;
   prompt: string;
   /** While it waits: it joins the running turn as soon as that can take it. */
   sendNow: boolean;
@@ -45,7 +46,8 @@ export type AskAnswer = { reply: PermissionReply } | { answers: string[][] };
 
 export interface Turns {
   /**
-   * Stores a queued turn and returns at once; the same key returns the same turn. Throws `invalid-input`
+   * Stores the turn and returns at once: it is `running` where it could begin, else `queued`. The same key returns
+   * the same turn. Throws `invalid-input`
    * for an empty prompt, `too-large` over 256 KB, `not-found` for an unknown or another person's session.
    */
   start(actor: Actor, input: { sessionId: string; prompt: string; idempotencyKey: string }): Promise<Turn>;
@@ -75,7 +77,7 @@ export interface Turns {
   answer(actor: Actor, input: { askId: string; answer: AskAnswer }): Promise<void>;
   /** Stops what runs of a session that is about to be removed, and waits for its end, though not for ever. */
   release(actor: Actor, sessionId: string): Promise<void>;
-  /** Boot: re-attaches to turns that still run in opencode and settles the rest. */
+  /** Boot: re-attaches to turns that still run in opencode and ends the rest. */
   resume(signal: AbortSignal): Promise<void>;
   /** Looks for turns that nobody runs: the queue of a process that is gone, and its running turns. */
   sweep(): Promise<void>;

@@ -1,7 +1,9 @@
 import { sql } from "drizzle-orm";
 import type { Database } from "../../db/client.ts";
 import type { Actor } from "../auth/index.ts";
-import type { OpenTurn } from "./turn-rows.ts";
+import { turnStatesBefore } from "../protocol/turn-states.ts";
+import { type OpenTurn, states } from "./turn-rows.ts";
+import { type Fence, writeUnderLease } from "./write-under-lease.ts";
 
 /** A turn that was sent into a running one. */
 export interface JoinedTurn {
@@ -13,36 +15,36 @@ export interface JoinedTurn {
 export async function listToJoin(database: Database, actor: Actor, sessionId: string): Promise<string[]> {
   const rows = await database.transaction(actor, (tx) =>
     tx.execute(sql`
-      select id from turns where session_id = ${sessionId} and state = 'queued' and kind = 'prompt'
-        and send_now_at is not null order by send_now_at limit 100`),
+      select id from turns where session_id = ${sessionId} and state in ${states(...turnStatesBefore("joined"))}
+        and kind = 'prompt' and send_now_at is not null order by send_now_at limit 100`),
   );
   return rows.map(({ id }) => String(id));
 }
 
 /** Null when it was removed or has begun meanwhile, or the host is over. Its id is stored before it is sent. */
 export async function claimJoin(
-  database: Database,
-  actor: Actor,
+  fence: Fence,
   { turnId, host, agentMessageId }: { turnId: string; host: OpenTurn; agentMessageId: string },
 ): Promise<JoinedTurn | null> {
-  const [row] = await database.transaction(actor, (tx) =>
+  const [row] = await writeUnderLease(fence, (tx) =>
     tx.execute(sql`
-      update turns set state = 'joined', host_turn_id = ${host.id}, agent_message_id = ${agentMessageId},
+      update turns set state = ${states("joined")}, host_turn_id = ${host.id}, agent_message_id = ${agentMessageId},
         started_at = now()
-      where id = ${turnId} and session_id = ${host.sessionId} and state = 'queued'
-        and exists (select from turns h where h.id = ${host.id} and h.state = 'running' and h.stop_requested_at is null)
+      where id = ${turnId} and session_id = ${host.sessionId} and state in ${states(...turnStatesBefore("joined"))}
+        and exists (select from turns h where h.id = ${host.id} and h.state in ${states("running")}
+          and h.stop_requested_at is null)
       returning prompt`),
   );
   return row ? { turnId, prompt: String(row.prompt), agentMessageId } : null;
 }
 
 /** The agent did not take it: it waits again. */
-export async function releaseJoin(database: Database, actor: Actor, turnId: string): Promise<void> {
-  await database.transaction(actor, (tx) =>
+export async function releaseJoin(fence: Fence, turnId: string): Promise<void> {
+  await writeUnderLease(fence, (tx) =>
     tx.execute(sql`
-      update turns set state = 'queued', host_turn_id = null, agent_message_id = null, started_at = null,
+      update turns set state = ${states("queued")}, host_turn_id = null, agent_message_id = null, started_at = null,
         send_now_at = null
-      where id = ${turnId} and state = 'joined'`),
+      where id = ${turnId} and state in ${states("joined")}`),
   );
 }
 
@@ -56,7 +58,8 @@ export async function listJoined(
     tx.execute(sql`
       select id, prompt, agent_message_id,
         exists (select from log_entries e where e.turn_id = turns.id and e.kind = 'prompt') as logged
-      from turns where host_turn_id = ${host.id} and state = 'joined' order by started_at, agent_message_id`),
+      from turns where host_turn_id = ${host.id} and state in ${states("joined")}
+      order by started_at, agent_message_id`),
   );
   return rows.map((row) => ({
     turnId: String(row.id),

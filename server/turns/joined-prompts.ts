@@ -1,4 +1,5 @@
 import { type AgentMessage, hasId } from "../agent/index.ts";
+import { isRefused } from "../errors.ts";
 import { createSerial } from "../lib/serial.ts";
 import type { DrivenTurn } from "./drive-turn.ts";
 import { claimJoin, type JoinedTurn, listJoined, listToJoin, releaseJoin } from "./join-rows.ts";
@@ -12,7 +13,7 @@ export interface JoinedPrompts {
   /** Takes in what is to be sent now. */
   look(): void;
   /** After a takeover: what had joined. Gives those that the agent has not received, which are sent then. */
-  takeUp(messages: readonly AgentMessage[]): Promise<JoinedTurn[]>;
+  resume(messages: readonly AgentMessage[]): Promise<JoinedTurn[]>;
   hasAny(): Promise<boolean>;
   /**
    * Lists the agent's messages at a moment in which nobody is joining, and closes when every prompt in it
@@ -24,8 +25,8 @@ export interface JoinedPrompts {
   close(): void;
 }
 
-export function createJoinedPrompts(driven: Omit<DrivenTurn, "joins">): JoinedPrompts {
-  const { context, job, sandbox, writer, connection, agentSessionId } = driven;
+export function createJoinedPrompts(driven: Omit<DrivenTurn, "joinedPrompts">): JoinedPrompts {
+  const { context, job, sandbox, writer, connection, agentSessionId, fence } = driven;
   const { actor, turn } = job;
   const { database } = context;
   const joined: string[] = [];
@@ -44,7 +45,7 @@ export function createJoinedPrompts(driven: Omit<DrivenTurn, "joins">): JoinedPr
 
   async function join(turnId: string): Promise<void> {
     const agentMessageId = context.ids.messageId();
-    const claimed = await claimJoin(database, actor, { turnId, host: turn, agentMessageId });
+    const claimed = await claimJoin(fence, { turnId, host: turn, agentMessageId });
     if (!claimed) return;
     joined.push(agentMessageId);
     // In the log before the agent has it: its answer must not stand above it.
@@ -53,9 +54,9 @@ export function createJoinedPrompts(driven: Omit<DrivenTurn, "joins">): JoinedPr
     try {
       await send(claimed);
     } catch (error) {
-      if (job.closing.aborted || sandbox.signal.aborted) return;
+      if (job.closing.aborted || sandbox.signal.aborted || isRefused(error)) return;
       joined.splice(joined.indexOf(agentMessageId), 1);
-      await releaseJoin(database, actor, turnId);
+      await releaseJoin(fence, turnId);
       await writer.add("error", { message: "The agent did not accept this message. It is back in the queue." });
       await context.log.notifyViewers(turn.sessionId);
       context.logger.warn({ err: error, turnId }, "A message could not join the running turn");
@@ -74,14 +75,15 @@ export function createJoinedPrompts(driven: Omit<DrivenTurn, "joins">): JoinedPr
       });
       looking
         .catch((error: unknown) => {
-          if (!job.closing.aborted) context.logger.error({ err: error, turnId: turn.id }, "Messages could not join");
+          if (job.closing.aborted || isRefused(error)) return;
+          context.logger.error({ err: error, turnId: turn.id }, "Messages could not join");
         })
         .finally(() => {
           busy -= 1;
         });
     },
     hasAny: async () => (await listJoined(database, actor, turn)).length > 0,
-    async takeUp(messages) {
+    async resume(messages) {
       const known = new Set(messages.map(({ info }) => info.id));
       const missing: JoinedTurn[] = [];
       for (const { logged, ...one } of await listJoined(database, actor, turn)) {
@@ -117,6 +119,6 @@ export function createJoinedPrompts(driven: Omit<DrivenTurn, "joins">): JoinedPr
 
 /** opencode's answer need not name the prompt: the last of several is answered for all. */
 function isAnswered(messages: readonly AgentMessage[], id: string): boolean {
-  const place = messages.findIndex(hasId(id));
-  return place >= 0 && messages.slice(place).some(({ info }) => info.role === "assistant");
+  const index = messages.findIndex(hasId(id));
+  return index >= 0 && messages.slice(index).some(({ info }) => info.role === "assistant");
 }

@@ -28,12 +28,12 @@ async function endOfUnanswered({ isStopped, isCut = false }: { isStopped: boolea
     connection: { client },
     directory: "/workspace",
     agentSessionId: "ses_1",
-    joins: { closeWith: (list: () => unknown) => list(), reopen() {} },
+    joinedPrompts: { closeWith: (list: () => unknown) => list(), reopen() {} },
   } as unknown as DrivenTurn;
   const next = () => (isCut ? Promise.reject(streamError()) : new Promise<never>(() => {}));
   const events = { [Symbol.asyncIterator]: () => ({ next }) };
   const translator = createTranslator(initialState({ root: "ses_1", userMessageId: "msg_1" }));
-  const listening = { events, translator, asks: {}, watch: { cause: null } } as unknown as Listening;
+  const listening = { events, translator, turnAsks: {}, watch: { cause: null } } as unknown as Listening;
   return { ending: await listenToTurn(driven, listening), aborted };
 }
 

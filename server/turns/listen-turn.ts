@@ -13,7 +13,7 @@ export interface Listening {
   /** Found so before the first event. */
   isIdle: boolean;
   translator: Translator;
-  asks: TurnAsks;
+  turnAsks: TurnAsks;
   watch: TurnWatch;
 }
 
@@ -75,15 +75,15 @@ function asWanted({ stop }: DrivenTurn["job"], ending: TurnEnding): TurnEnding {
 type Heard = "nothing" | "busy" | "idle" | "lost" | "exited";
 
 async function hear(driven: DrivenTurn, listening: Listening, event: NumberedEvent): Promise<Heard> {
-  const { translator, asks, watch } = listening;
+  const { translator, turnAsks, watch } = listening;
   watch.seen();
   const { changes, signals } = translator.apply(event);
   await driven.writer.apply(changes, translator.state.lastNumber);
   let heard: Heard = isLoss(event) ? "lost" : "nothing";
   for (const signal of signals) {
     if (signal.type === "agent-exited") return "exited";
-    if (signal.type === "permission-asked" || signal.type === "question-asked") await asks.asked(signal);
-    else if (signal.type === "permission-replied" || signal.type === "question-replied") await asks.replied(signal);
+    if (signal.type === "permission-asked" || signal.type === "question-asked") await turnAsks.asked(signal);
+    else if (signal.type === "permission-replied" || signal.type === "question-replied") await turnAsks.replied(signal);
     else if (signal.type === "retry" && !changes.some(({ type }) => type === "discard")) {
       await sayWhyItWaits(driven, translator, signal);
     } else if (signal.type === "idle" || signal.type === "busy") heard = signal.type;
@@ -105,7 +105,7 @@ async function sayWhyItWaits(
 /** How the turn ended; null when the agent is idle and its last message is not complete. */
 async function lookAtAgent(
   driven: DrivenTurn,
-  { translator, asks }: Listening,
+  { translator, turnAsks }: Listening,
   heard: "idle" | "lost" | "silence",
 ): Promise<TurnEnding | "busy" | null> {
   const { connection, directory, agentSessionId, sandbox, job } = driven;
@@ -114,7 +114,7 @@ async function lookAtAgent(
     const busy = (await connection.client.listBusy(directory, signal)).includes(agentSessionId);
     if (busy && heard === "lost") {
       await fillFromList(driven, translator);
-      await asks.poll();
+      await turnAsks.poll();
     }
     if (busy) return "busy";
     // A prompt that was just sent may not be known yet: a look in a moment tells more.

@@ -1,6 +1,7 @@
 import { sql } from "drizzle-orm";
 import type { Database } from "../../db/client.ts";
 import type { Actor } from "../auth/index.ts";
+import { states } from "./turn-rows.ts";
 
 /** Why the agent may know less than the log, since a wake brought its memory back or could not. */
 export interface MemoryDoubt {
@@ -22,7 +23,7 @@ export async function readDoubt(
     tx.execute<{ memory_doubt: string | null; agent_message_id: string | null }>(sql`
       select s.memory_doubt, t.agent_message_id from sessions s left join lateral (
         select agent_message_id from turns where session_id = s.id and id <> ${id} and kind = 'prompt'
-          and state = 'finished' and host_turn_id is null and undone_at is null and agent_message_id is not null
+          and state in ${states("finished")} and host_turn_id is null and undone_at is null and agent_message_id is not null
         order by ended_at desc limit 1) t on s.memory_doubt is not null
       where s.id = ${sessionId}`),
   );

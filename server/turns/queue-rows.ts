@@ -2,7 +2,7 @@ import { sql } from "drizzle-orm";
 import type { Database, Transaction } from "../../db/client.ts";
 import type { Actor } from "../auth/index.ts";
 import type { Turn, TurnKey } from "./index.ts";
-import { type TurnRow, toTurn, turnColumns } from "./turn-rows.ts";
+import { states, type TurnRow, toTurn, turnColumns } from "./turn-rows.ts";
 
 /** What came of a change to a turn that has to wait still. */
 export type QueueOutcome = Turn | "begun" | "unknown";
@@ -21,7 +21,7 @@ export async function editQueued(
   return change(database, actor, key, (tx) =>
     tx.execute<TurnRow>(sql`
       update turns set prompt = ${prompt}, revision = revision + 1
-      where id = ${key.turnId} and session_id = ${key.sessionId} and state = 'queued' and kind = 'prompt'
+      where id = ${key.turnId} and session_id = ${key.sessionId} and state in ${states("queued")} and kind = 'prompt'
       returning ${turnColumns}`),
   );
 }
@@ -38,13 +38,13 @@ export async function moveQueued(
   return change(database, actor, key, async (tx) => {
     await lockSession(tx, key.sessionId);
     const waiting = await tx.execute<{ id: string; position: number }>(sql`
-      select id, position from turns where session_id = ${key.sessionId} and state = 'queued'
+      select id, position from turns where session_id = ${key.sessionId} and state in ${states("queued")}
       order by send_now_at, position for update`);
     const ids = waiting.map(({ id }) => id);
     const others = ids.filter((id) => id !== key.turnId);
-    const place = before === null ? others.length : others.indexOf(before);
-    if (!ids.includes(key.turnId) || place < 0) return [];
-    others.splice(place, 0, key.turnId);
+    const target = before === null ? others.length : others.indexOf(before);
+    if (!ids.includes(key.turnId) || target < 0) return [];
+    others.splice(target, 0, key.turnId);
     const positions = waiting.map(({ position }) => Number(position));
     for (const [index, id] of others.entries()) {
       if (ids[index] === id) continue;
@@ -57,7 +57,7 @@ export async function moveQueued(
 export async function deleteQueued(database: Database, actor: Actor, key: TurnKey): Promise<QueueOutcome> {
   return change(database, actor, key, (tx) =>
     tx.execute<TurnRow>(sql`
-      delete from turns where id = ${key.turnId} and session_id = ${key.sessionId} and state = 'queued'
+      delete from turns where id = ${key.turnId} and session_id = ${key.sessionId} and state in ${states("queued")}
       returning ${turnColumns}`),
   );
 }
@@ -67,7 +67,7 @@ export async function markSendNow(database: Database, actor: Actor, key: TurnKey
   return change(database, actor, key, (tx) =>
     tx.execute<TurnRow>(sql`
       update turns set send_now_at = coalesce(send_now_at, now())
-      where id = ${key.turnId} and session_id = ${key.sessionId} and state = 'queued' and kind = 'prompt'
+      where id = ${key.turnId} and session_id = ${key.sessionId} and state in ${states("queued")} and kind = 'prompt'
       returning ${turnColumns}`),
   );
 }

@@ -49,8 +49,8 @@ export async function replaceSession(
   for (const [way, take] of ways) {
     let replay: Replay | null = null;
     try {
-      const place = await client.findReplayPlace(directory, signal);
-      replay = planReplay(messages, { seed: [way, sessionId, lost], title: title ?? "New session", place });
+      const target = await client.findReplayTarget(directory, signal);
+      replay = planReplay(messages, { seed: [way, sessionId, lost], title: title ?? "New session", target });
       await take(replay);
       return { agentSessionId: replay.info.id, ...outcomeOf(cut, doubt) };
     } catch (error) {

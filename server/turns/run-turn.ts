@@ -4,7 +4,6 @@ import type { RunningSandbox } from "../lifecycle/index.ts";
 import type { LogWriter } from "../sessions/index.ts";
 import { driveTurn } from "./drive-turn.ts";
 import { failed, stopped, type TurnContext, type TurnEnding, type TurnJob } from "./turn-context.ts";
-import { storePrompting } from "./turn-rows.ts";
 
 /**
  * One turn from its prompt to its end, or from where a gone process left it. It ends exactly once
@@ -13,20 +12,17 @@ import { storePrompting } from "./turn-rows.ts";
 export async function runTurn(context: TurnContext, job: TurnJob): Promise<void> {
   const { log, lifecycle } = context;
   const { actor, turn } = job;
-  const begins = turn.state === "queued";
   const nobody = { sandboxId: null, leaseEpoch: 0, bootId: null };
   const opening = { actor, sessionId: turn.sessionId, turnId: turn.id };
-  let writer = await log.openWriter({ ...opening, ...nobody, fresh: true, begun: turn.begun });
+  let writer = await log.openWriter({ ...opening, ...nobody, fresh: true, begun: job.begun });
   let sandbox: RunningSandbox | null = null;
   // The wake need not wait for the prompt to be stored; what it says does.
   const prompt = turn.kind === "prompt" ? turn.prompt : null;
-  const isToBegin = begins && !turn.begun;
+  const isToBegin = !job.isResumed && !job.begun;
   const begun = isToBegin ? writer.beginTurn({ prompt, revision: turn.revision }) : Promise.resolve();
   begun.catch(() => {});
   turn.startedAt ??= new Date();
-  if (turn.begun) job.prompting = Promise.resolve(turn.begun.prompting);
-  if (isToBegin) job.prompting = begun.then(() => storeAhead(context, job));
-  job.prompting?.catch(() => {});
+  if (isToBegin) job.preflight.store(job, begun);
   try {
     const attend = async () => {
       job.stop.throwIfAborted();
@@ -34,7 +30,7 @@ export async function runTurn(context: TurnContext, job: TurnJob): Promise<void>
       await begun;
       const { sandboxId, leaseEpoch, sidecar } = sandbox;
       const held = { sandboxId, leaseEpoch, bootId: sidecar.bootId };
-      if (begins) writer.hold(held);
+      if (!job.isResumed) writer.hold(held);
       else {
         // Only under the lease is it certain that nobody else still writes what is read here.
         await writer.close();
@@ -47,7 +43,7 @@ export async function runTurn(context: TurnContext, job: TurnJob): Promise<void>
       return { ...endingOf(error, job), usage: null };
     });
     await begun;
-    if (!begins && !sandbox) {
+    if (job.isResumed && !sandbox) {
       // What an earlier process left open is closed too, though nothing is awake.
       await writer.close();
       writer = await log.openWriter({ ...opening, ...nobody });
@@ -63,20 +59,6 @@ export async function runTurn(context: TurnContext, job: TurnJob): Promise<void>
   }
 }
 
-/**
- * Beside the look at a sandbox that most likely runs on: only after the begin, which makes the turn ours,
- * and only for an event stream that is read already. Should another life be found, it is stored again.
- */
-async function storeAhead({ database, lifecycle, agents, ids }: TurnContext, { actor, turn }: TurnJob) {
-  if (turn.kind !== "prompt") return null;
-  const running = turn.sandboxId ? lifecycle.findRunning(turn.sandboxId) : null;
-  if (!running || running.signal.aborted) return null;
-  const { bus } = agents.get(running);
-  if (bus.passed === 0 || !bus.connected) return null;
-  const { bootId } = running.sidecar;
-  return storePrompting(database, actor, { turn, messageId: ids.messageId(), appliedEvent: bus.passed, bootId });
-}
-
 async function wake(
   context: TurnContext,
   job: TurnJob,
@@ -89,6 +71,7 @@ async function wake(
     return await context.lifecycle.ensureRunning({
       actor,
       sessionId: turn.sessionId,
+      look: job.preflight.look,
       onPhase: async (phase) => {
         isNews = true;
         await begun;

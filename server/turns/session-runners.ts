@@ -1,13 +1,15 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Actor } from "../auth/index.ts";
-import { AppError } from "../errors.ts";
+import { AppError, isRefused } from "../errors.ts";
+import { createPreflight, emptyPreflight } from "./preflight.ts";
 import { runTurn } from "./run-turn.ts";
-import type { TurnContext, TurnJob } from "./turn-context.ts";
+import type { NextTurn, TurnContext, TurnJob } from "./turn-context.ts";
 import { findOpenTurn, type OpenTurn } from "./turn-rows.ts";
 
 export interface KickOptions {
   atBoot?: boolean;
-  open?: OpenTurn | null;
+  /** What is to run next, of a caller that has just looked. */
+  next?: NextTurn | null;
   /** Where another process has to run it, that one is told, instead of leaving it to its next sweep. */
   tells?: boolean;
 }
@@ -15,8 +17,8 @@ export interface KickOptions {
 /** One runner for each session with something to do here: it works through the queue and ends. */
 export interface SessionRunners {
   /**
-   * Starts a runner, or tells the one there to look again before it ends. `open` is what is to run next, for
-   * a caller that has just looked. True when that begins here and now.
+   * Starts a runner, or tells the one there to look again before it ends. True when `next` waited and begins
+   * here and now.
    */
   kick(actor: Actor, sessionId: string, options?: KickOptions): boolean;
   stop(sessionId: string, turnId: string): void;
@@ -60,17 +62,18 @@ export function createSessionRunners(context: TurnContext): SessionRunners {
 
   async function work(actor: Actor, sessionId: string, runner: Runner, options: KickOptions): Promise<void> {
     const { atBoot = false, tells = false } = options;
-    let open = options.open ?? null;
+    let given = options.next ?? null;
     let last: string | null = null;
     while (!closing.signal.aborted) {
       runner.again = false;
-      const turn = open ?? (await findOpenTurn(context.database, actor, sessionId));
-      open = null;
+      const next = given;
+      const turn = next?.turn ?? (await findOpenTurn(context.database, actor, sessionId));
+      given = null;
       // One that did not end was left to another process; should there be none, the sweep finds it.
       const isLeft = turn?.id === last && turn?.state === "running";
       if (turn && !isLeft && isOurs(turn, atBoot)) {
         last = turn.id;
-        await runOne(actor, turn, runner);
+        await runOne(actor, next ?? comeTo(actor, turn), runner);
       } else if (!runner.again) {
         // One that was begun here, though another process has the sandbox, is that one's from now on.
         if (isLeft || (tells && turn?.state === "queued")) context.onElsewhere(actor, sessionId);
@@ -79,15 +82,25 @@ export function createSessionRunners(context: TurnContext): SessionRunners {
     }
   }
 
-  async function runOne(actor: Actor, turn: OpenTurn, runner: Runner): Promise<void> {
+  function comeTo(actor: Actor, turn: OpenTurn): NextTurn {
+    const isWaiting = turn.state === "queued";
+    return {
+      turn,
+      preflight: isWaiting ? createPreflight(context, actor, turn) : emptyPreflight(context),
+      begun: null,
+    };
+  }
+
+  async function runOne(actor: Actor, next: NextTurn, runner: Runner): Promise<void> {
+    const { turn, begun } = next;
     runner.stop = new AbortController();
     if (turn.stopRequested || runner.stops.has(turn.id)) runner.stop.abort(stopReason());
     const job: TurnJob = {
+      ...next,
       actor,
-      turn,
+      isResumed: turn.state === "running" && begun === null,
       stop: runner.stop.signal,
       closing: closing.signal,
-      prompting: null,
       onAnswered: null,
       onJoin: null,
       onPoll: null,
@@ -127,7 +140,7 @@ export function createSessionRunners(context: TurnContext): SessionRunners {
           // Kicked in the last moment.
           if (runner.again) this.kick(actor, sessionId);
         });
-      return options.open?.state === "queued" && isOurs(options.open, false);
+      return options.next?.turn.state === "queued" && isOurs(options.next.turn, false);
     },
     stop(sessionId, turnId) {
       const runner = runners.get(sessionId);
@@ -138,6 +151,7 @@ export function createSessionRunners(context: TurnContext): SessionRunners {
     answered(sessionId, askId) {
       const answer = runners.get(sessionId)?.job?.onAnswered?.(askId);
       answer?.catch((error: unknown) => {
+        if (isRefused(error)) return;
         context.logger.error({ err: error, askId }, "An answer did not reach the agent");
       });
     },

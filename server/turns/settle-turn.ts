@@ -46,9 +46,9 @@ export async function settleFromList(
   translator: Translator,
   { over } = { over: false },
 ): Promise<TurnEnding | "unfinished" | "unanswered"> {
-  const { connection, agentSessionId, sandbox, job, writer, joins } = driven;
+  const { connection, agentSessionId, sandbox, job, writer, joinedPrompts } = driven;
   const signal = AbortSignal.any([sandbox.signal, job.closing]);
-  const messages = await joins.closeWith(
+  const messages = await joinedPrompts.closeWith(
     () => connection.client.listMessages(agentSessionId, signal, hasId(translator.state.userMessageId)),
     () => over || job.stop.aborted || translator.state.error !== null,
   );
@@ -57,7 +57,7 @@ export async function settleFromList(
     const children = await readChildren(driven, { state: translator.state, messages, signal });
     const { state, changes, outcome } = settle({ state: translator.state, messages, children });
     if (outcome.type === "unfinished") {
-      joins.reopen();
+      joinedPrompts.reopen();
       return "unfinished";
     }
     Object.assign(translator.state, state);
@@ -68,7 +68,7 @@ export async function settleFromList(
     if (outcome.type === "aborted") return failed("aborted", "The agent was stopped by somebody else.");
     return failed("agent-error", "The agent no longer has this prompt.");
   } catch (error) {
-    joins.reopen();
+    joinedPrompts.reopen();
     throw error;
   }
 }

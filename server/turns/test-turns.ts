@@ -15,6 +15,7 @@ import { projectRoot, type TestPlace, wireTestServer } from "./test-wiring.ts";
 export interface TestServer {
   viewer: Viewer;
   database: Database;
+  ownerUrl: string;
   services: Services;
   wiring: Wiring;
   home: string;
@@ -73,6 +74,7 @@ export async function createTestServer(
   const test: TestServer = {
     viewer,
     database: accounts.database,
+    ownerUrl: accounts.ownerUrl,
     get services() {
       return wiring.services;
     },

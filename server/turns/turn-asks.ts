@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { AgentRequest, Translator, TurnSignal } from "../agent/index.ts";
 import { isAppError } from "../errors.ts";
 import type { EntryBody } from "../protocol/log-entry.ts";
-import { type AskRow, findAsk, insertAsk, listTurnAsks, readPolicy, withdrawAsk } from "./ask-rows.ts";
+import { type AskRow, endWaiting, findAsk, insertAsk, listTurnAsks, readPolicy, withdrawAsk } from "./ask-rows.ts";
 import type { DrivenTurn } from "./drive-turn.ts";
 import type { AskAnswer, PermissionReply } from "./index.ts";
 
@@ -18,8 +18,10 @@ type AskBody = EntryBody<"ask">;
 export interface TurnAsks {
   /** How many wait for a person. */
   readonly pending: number;
+  /** How long the agent has waited for a person in this turn, up to now. */
+  readonly waitedMilliseconds: number;
   /** After a takeover: what waits already, and what was answered while nobody was here. */
-  takeUp(): Promise<void>;
+  resume(): Promise<void>;
   /** After each connection to the agent: what was asked, or is not asked any more, while nobody listened. */
   poll(): Promise<void>;
   asked(signal: Asked): Promise<void>;
@@ -29,13 +31,27 @@ export interface TurnAsks {
 }
 
 export function createTurnAsks(driven: DrivenTurn, translator: Translator): TurnAsks {
-  const { context, job, sandbox, writer, connection, directory } = driven;
+  const { context, job, sandbox, writer, connection, directory, fence } = driven;
   const { database } = context;
   const { actor, turn } = job;
   const { client } = connection;
   const waiting = new Map<string, AskBody>();
+  let waited = turn.waitedMilliseconds;
+  let waitingSince: number | null = null;
   const signal = AbortSignal.any([job.closing, sandbox.signal]);
   const keyOf = (requestId: string) => `ask:${requestId}`;
+
+  function addWaiting(body: AskBody): void {
+    waitingSince ??= Date.now();
+    waiting.set(body.agentRequestId, body);
+  }
+
+  async function goOn(): Promise<void> {
+    if (waiting.size > 0) return;
+    waited += waitingSince === null ? 0 : Date.now() - waitingSince;
+    waitingSince = null;
+    await endWaiting(fence, turn.id);
+  }
 
   async function open(body: AskBody): Promise<void> {
     const key = keyOf(body.agentRequestId);
@@ -73,9 +89,9 @@ export function createTurnAsks(driven: DrivenTurn, translator: Translator): Turn
       const policy = await readPolicy(database, actor);
       if (policy !== "ask") return answerAtOnce(asked, policy === "allow" ? "once" : "reject");
     }
-    const askId = await insertAsk(database, actor, { turn, kind, requestId, request });
+    const askId = await insertAsk(fence, { turn, kind, requestId, request });
     const body: AskBody = { askId, agentRequestId: requestId, kind, state: "pending", request };
-    waiting.set(requestId, body);
+    addWaiting(body);
     await open(body);
     // Whoever read the row at once may have answered before it was known here that it waits.
     await answer(askId);
@@ -94,9 +110,10 @@ export function createTurnAsks(driven: DrivenTurn, translator: Translator): Turn
     try {
       await reply(requestId, answer);
     } catch (error) {
-      waiting.set(requestId, body);
+      addWaiting(body);
       throw error;
     }
+    await goOn();
     await close({ ...body, state: "answered", answer: "reply" in answer ? answer.reply : answer.answers });
   }
 
@@ -112,7 +129,8 @@ export function createTurnAsks(driven: DrivenTurn, translator: Translator): Turn
     const body = waiting.get(requestId);
     if (!body) return;
     waiting.delete(requestId);
-    await withdrawAsk(database, actor, body.askId);
+    await withdrawAsk(fence, body.askId);
+    await goOn();
     await close({ ...body, state: "withdrawn" });
   }
 
@@ -129,13 +147,18 @@ export function createTurnAsks(driven: DrivenTurn, translator: Translator): Turn
     get pending() {
       return waiting.size;
     },
-    async takeUp() {
+    get waitedMilliseconds() {
+      return waited + (waitingSince === null ? 0 : Date.now() - waitingSince);
+    },
+    async resume() {
       for (const row of await listTurnAsks(database, actor, turn.id)) {
         const { askId, requestId, kind, request } = row;
         translator.state.asks.set(requestId, "asked");
-        waiting.set(requestId, { askId, agentRequestId: requestId, kind, state: "pending", request });
+        addWaiting({ askId, agentRequestId: requestId, kind, state: "pending", request });
         if (row.state === "answered") await deliver(row);
       }
+      // What waited may have been withdrawn just before this process came.
+      await goOn();
     },
     async poll() {
       const before = [...waiting.values()];

@@ -6,10 +6,11 @@ import type { Lifecycle } from "../lifecycle/index.ts";
 import type { SessionLog, TurnEnd } from "../sessions/index.ts";
 import type { Archives } from "../snapshots/index.ts";
 import type { AgentConnections } from "./agent-connections.ts";
+import type { Preflight } from "./preflight.ts";
 import type { OpenTurn } from "./turn-rows.ts";
 
 export interface TurnLimits {
-  /** From the turn's start. */
+  /** From the turn's start, without the time in which the agent waits for a person. */
   turnMilliseconds: number;
   /** Without any event of the agent, while nobody is asked anything. */
   inactivityMilliseconds: number;
@@ -49,16 +50,23 @@ export interface Prompting {
   bootId: string;
 }
 
-/** One turn in the hands of this process. */
-export interface TurnJob {
-  actor: Actor;
+/** A turn that is to be run, with what was looked at for it. */
+export interface NextTurn {
   turn: OpenTurn;
+  preflight: Preflight;
+  /** Where its prompt stands in the log, of a turn that was begun with its insertion. */
+  begun: { number: number; version: number } | null;
+}
+
+/** One turn in the hands of this process. */
+export interface TurnJob extends NextTurn {
+  actor: Actor;
+  /** It ran before this process came to it. */
+  isResumed: boolean;
   /** A person asked for the end. */
   stop: AbortSignal;
   /** The server ends: the turn is left as it is, for the next process. */
   closing: AbortSignal;
-  /** What was stored of the prompt ahead of the wake, for the life of the sandbox that was there. */
-  prompting: Promise<Prompting | null> | null;
   /** Set while the agent may ask something. */
   onAnswered: ((askId: string) => Promise<void>) | null;
   /** Set while messages may join. */

@@ -3,15 +3,17 @@ import type { Database } from "../../db/client.ts";
 import type { Actor } from "../auth/index.ts";
 import { tenantId, userId } from "../protocol/ids.ts";
 import type { SessionState } from "../protocol/session-events.ts";
+import type { TurnState } from "../protocol/turn-states.ts";
 import type { Turn } from "./index.ts";
 import type { Prompting } from "./turn-context.ts";
+import { type Fence, writeUnderLease } from "./write-under-lease.ts";
 
 /** A turn that waits or runs, with what its session knows of the agent. */
 export interface OpenTurn {
   id: string;
   sessionId: string;
   kind: Turn["kind"];
-  state: "queued" | "running";
+  state: Extract<TurnState, "queued" | "running">;
   prompt: string;
   revision: number;
   startedAt: Date | null;
@@ -26,17 +28,16 @@ export interface OpenTurn {
   sandboxId: string | null;
   /** Who holds the sandbox's lease at this moment. */
   leaseOwner: string | null;
-  /** It waits in name only: it was begun with its insertion, here, and its prompt was stored. */
-  begun: BegunTurn | null;
-}
-
-export interface BegunTurn {
-  number: number;
-  version: number;
-  prompting: Prompting;
+  /** How long the agent has waited for a person, up to now. */
+  waitedMilliseconds: number;
 }
 
 export type TurnRow = Record<string, unknown>;
+
+/** For `state in …`. Written out and not passed: only then are the indexes of a state used. */
+export function states(...names: readonly TurnState[]) {
+  return sql.raw(`('${names.join("', '")}')`);
+}
 
 export const turnColumns = sql`id, session_id, kind, state, prompt, failure_code, failure_message, host_turn_id,
   send_now_at, queued_at, started_at, ended_at, undone_at, provider_id, model_id, cost, tokens_input, tokens_output,
@@ -61,18 +62,20 @@ const selectOpenTurn = (sessionId: string) => sql`
       select t.id, t.session_id, t.kind, t.state, t.prompt, t.revision, t.started_at, t.agent_message_id,
         t.stop_requested_at is not null as stop_requested, s.title, s.title_from, s.agent_session_id,
         s.agent_directory, s.applied_event, s.applied_boot, s.sandbox_id,
-        case when b.lease_expires_at > now() then b.lease_owner end as lease_owner
+        case when b.lease_expires_at > now() then b.lease_owner end as lease_owner,
+        t.waited_milliseconds + coalesce(extract(epoch from now() - t.waiting_since) * 1000, 0) as waited_milliseconds
       from turns t join sessions s on s.id = t.session_id left join sandboxes b on b.id = s.sandbox_id
-      where t.session_id = ${sessionId} and t.state in ('running', 'queued')
-      order by t.state = 'running' desc, t.send_now_at, t.position limit 1`;
+      where t.session_id = ${sessionId} and t.state in ${states("running", "queued")}
+      order by t.state in ${states("running")} desc, t.send_now_at, t.position limit 1`;
 
 /** Of the running turn, else of the first that waits. Null when there is none. */
 export async function requestStop(database: Database, actor: Actor, sessionId: string): Promise<string | null> {
   const [row] = await database.transaction(actor, (tx) =>
     tx.execute<TurnRow>(sql`
       update turns set stop_requested_at = coalesce(stop_requested_at, now())
-      where id = (select id from turns where session_id = ${sessionId} and state in ('running', 'queued')
-        order by state = 'running' desc, send_now_at, position limit 1) and state in ('running', 'queued') returning id`),
+      where id = (select id from turns where session_id = ${sessionId} and state in ${states("running", "queued")}
+          order by state in ${states("running")} desc, send_now_at, position limit 1)
+        and state in ${states("running", "queued")} returning id`),
   );
   return row ? String(row.id) : null;
 }
@@ -91,13 +94,9 @@ export async function isLogged(
 }
 
 /** Before the prompt leaves: what a takeover has to know of it. */
-export async function storePrompting(
-  database: Database,
-  actor: Actor,
-  input: Prompting & { turn: OpenTurn },
-): Promise<Prompting> {
+export async function storePrompting(fence: Fence, input: Prompting & { turn: OpenTurn }): Promise<Prompting> {
   const { turn, messageId, appliedEvent, bootId } = input;
-  await database.transaction(actor, (tx) =>
+  await writeUnderLease(fence, (tx) =>
     tx.execute(sql`
       with prompting as (update turns set agent_message_id = ${messageId} where id = ${turn.id})
       update sessions set applied_event = ${appliedEvent}, applied_boot = ${bootId} where id = ${turn.sessionId}`),
@@ -107,8 +106,7 @@ export async function storePrompting(
 
 /** `memory` null: the id was kept. Then a session of which nothing was said is intact, and what was lost before stays said. */
 export async function storeAgentSession(
-  database: Database,
-  actor: Actor,
+  fence: Fence,
   input: { sessionId: string; agentSessionId: string; directory: string; memory: StoredMemory | null },
 ): Promise<void> {
   const { sessionId, agentSessionId, directory, memory } = input;
@@ -116,7 +114,7 @@ export async function storeAgentSession(
     ? sql`memory_status = ${memory.status}, memory_cause = ${memory.cause}, memory_at = now()`
     : sql`memory_status = case when memory_status = 'fresh' and memory_cause is null then 'intact' else memory_status end,
         memory_at = coalesce(memory_at, now())`;
-  await database.transaction(actor, (tx) =>
+  await writeUnderLease(fence, (tx) =>
     tx.execute(sql`
       update sessions set agent_session_id = ${agentSessionId}, agent_directory = ${directory}, memory_doubt = null, ${change}
       where id = ${sessionId}`),
@@ -189,6 +187,6 @@ export function toOpenTurn(row: TurnRow): OpenTurn {
     appliedBoot: text(row.applied_boot),
     sandboxId: text(row.sandbox_id),
     leaseOwner: text(row.lease_owner),
-    begun: null,
+    waitedMilliseconds: Number(row.waited_milliseconds ?? 0),
   };
 }

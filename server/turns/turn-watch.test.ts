@@ -1,10 +1,19 @@
-import { expect, test } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
 import { AppError } from "../errors.ts";
 import type { DrivenTurn } from "./drive-turn.ts";
 import type { TurnLimits } from "./turn-context.ts";
 import { createTurnWatch } from "./turn-watch.ts";
 
-function watchTurn(limits: Partial<TurnLimits>, options: { startedAt?: Date; isAsking?: () => boolean } = {}) {
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const nothingAsked = { pending: 0, waitedMilliseconds: 0 };
+
+function watchTurn(
+  limits: Partial<TurnLimits>,
+  options: { startedAt?: Date; turnAsks?: Parameters<typeof createTurnWatch>[1]["turnAsks"] } = {},
+) {
   const ended = Promise.withResolvers<void>();
   const lost = new AbortController();
   const stop = new AbortController();
@@ -22,7 +31,7 @@ function watchTurn(limits: Partial<TurnLimits>, options: { startedAt?: Date; isA
     connection: { client: { abort: async (id: string) => void aborts.push(id) } },
     agentSessionId: "ses_1",
   } as unknown as DrivenTurn;
-  const watch = createTurnWatch(driven, { close: ended.resolve, isAsking: options.isAsking ?? (() => false) });
+  const watch = createTurnWatch(driven, { close: ended.resolve, turnAsks: options.turnAsks ?? nothingAsked });
   return { watch, ended: ended.promise, lost, stop, closing, aborts };
 }
 
@@ -36,16 +45,36 @@ test("a turn that takes too long is ended with a cause that says so, counted fro
   watch.end();
 });
 
-test("an agent that gives did not respond is ended, though not while it waits for a person", async () => {
-  let asking = true;
+test("the limit stands still while the agent waits for a person, also before a takeover", async () => {
+  vi.useFakeTimers({ toFake: ["Date", "setTimeout", "clearTimeout"] });
+  const turnAsks = { pending: 1, waitedMilliseconds: 40_000 };
+  const startedAt = new Date(Date.now() - 90_000);
+  const { watch } = watchTurn({ inactivityMilliseconds: 3_600_000 }, { startedAt, turnAsks });
+  // A person thinks for ten minutes; 50 of the turn's 60 seconds were used before.
+  for (let seconds = 0; seconds < 600; seconds++) {
+    turnAsks.waitedMilliseconds += 1_000;
+    vi.advanceTimersByTime(1_000);
+  }
+  expect(watch.cause).toBeNull();
+  turnAsks.pending = 0;
+  vi.advanceTimersByTime(9_000);
+  expect(watch.cause).toBeNull();
+  vi.advanceTimersByTime(1_000);
+  expect(watch.cause).toMatchObject({ outcome: "failed", failure: { code: "timeout" } });
+  watch.end();
+});
+
+test("an agent that gives no sign of life is ended, though not while it waits for a person", async () => {
   let asked = 0;
   const { watch, ended } = watchTurn(
     { inactivityMilliseconds: 15 },
     {
-      isAsking() {
-        asked += 1;
-        if (asked > 3) asking = false;
-        return asking;
+      turnAsks: {
+        waitedMilliseconds: 0,
+        get pending() {
+          asked += 1;
+          return asked > 3 ? 0 : 1;
+        },
       },
     },
   );

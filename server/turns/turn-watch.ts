@@ -1,4 +1,5 @@
 import type { DrivenTurn } from "./drive-turn.ts";
+import type { TurnAsks } from "./turn-asks.ts";
 import { failed, stopped, type TurnEnding } from "./turn-context.ts";
 
 /**
@@ -15,9 +16,11 @@ export interface TurnWatch {
   end(): void;
 }
 
+const minPauseMilliseconds = 10;
+
 export function createTurnWatch(
   { context, job, sandbox, connection, agentSessionId }: DrivenTurn,
-  { close, isAsking }: { close(): void; isAsking(): boolean },
+  { close, turnAsks }: { close(): void; turnAsks: Pick<TurnAsks, "pending" | "waitedMilliseconds"> },
 ): TurnWatch {
   const { turnMilliseconds, inactivityMilliseconds, stopMilliseconds } = context.limits;
   const timers = new Set<NodeJS.Timeout>();
@@ -28,7 +31,13 @@ export function createTurnWatch(
     cause ??= job.stop.aborted && ending ? stopped : ending;
     close();
   };
-  const later = (milliseconds: number, run: () => void) => timers.add(setTimeout(run, Math.max(0, milliseconds)));
+  const later = (milliseconds: number, run: () => void) => {
+    const timer = setTimeout(() => {
+      timers.delete(timer);
+      run();
+    }, milliseconds);
+    timers.add(timer);
+  };
   const minutes = Math.round(turnMilliseconds / 60_000);
   const seconds = Math.round(inactivityMilliseconds / 1000);
 
@@ -46,11 +55,11 @@ export function createTurnWatch(
   };
   const checkActivity = () => {
     const quiet = Date.now() - seenAt;
-    if (isAsking()) seenAt = Date.now();
+    if (turnAsks.pending > 0) seenAt = Date.now();
     else if (quiet >= inactivityMilliseconds) {
       return give(failed("timeout", `The agent did not respond for ${seconds} seconds.`));
     }
-    later(Math.max(inactivityMilliseconds - quiet, 10), checkActivity);
+    later(Math.max(inactivityMilliseconds - quiet, minPauseMilliseconds), checkActivity);
   };
   const listeners = [
     [sandbox.signal, onLost],
@@ -62,9 +71,15 @@ export function createTurnWatch(
     else signal.addEventListener("abort", listener, { once: true });
   }
   const startedAt = job.turn.startedAt?.getTime() ?? Date.now();
-  later(startedAt + turnMilliseconds - Date.now(), () =>
-    give(failed("timeout", `The turn took longer than ${minutes} minutes.`)),
-  );
+  // The limit stands still while the agent waits for a person: then there is as much left later as now.
+  const checkLimit = () => {
+    const left = startedAt + turnMilliseconds + turnAsks.waitedMilliseconds - Date.now();
+    if (left <= 0 && turnAsks.pending === 0) {
+      return give(failed("timeout", `The turn took longer than ${minutes} minutes.`));
+    }
+    later(Math.max(left, minPauseMilliseconds), checkLimit);
+  };
+  checkLimit();
   later(inactivityMilliseconds, checkActivity);
 
   return {

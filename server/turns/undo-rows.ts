@@ -1,8 +1,9 @@
 import { type SQL, sql } from "drizzle-orm";
 import type { Database } from "../../db/client.ts";
 import type { Actor } from "../auth/index.ts";
+import { turnOutcomes } from "../protocol/turn-states.ts";
 import type { Turn } from "./index.ts";
-import { type TurnRow, toTurn, turnColumns } from "./turn-rows.ts";
+import { states, type TurnRow, toTurn, turnColumns } from "./turn-rows.ts";
 
 /** Turns in the order in which the agent heard them; those that joined another one came after it. */
 const heard = sql`kind in ('prompt', 'compact') and started_at is not null`;
@@ -35,7 +36,7 @@ export async function insertOtherTurn(
       select ${turnColumns} from turns where session_id = ${sessionId} and idempotency_key = ${idempotencyKey}`);
     if (known) return toTurn(known);
     const open = await tx.execute(sql`
-      select from turns where session_id = ${sessionId} and state in ('queued', 'running') limit 1`);
+      select from turns where session_id = ${sessionId} and state in ${states("queued", "running")} limit 1`);
     // A summary may wait for its turn; what it summarises need not be there yet.
     if (open.length > 0 && kind !== "compact") return "busy";
     const found = await tx.execute(sql`select from turns where session_id = ${sessionId} and ${needs[kind]} limit 1`);
@@ -58,7 +59,7 @@ export async function findUndoable(
   return database.transaction(actor, async (tx) => {
     const [target] = await tx.execute(sql`
       select id, agent_message_id, started_at::text as started_at from turns
-      where session_id = ${sessionId} and ${canBeUndone} and state in ('finished', 'stopped', 'failed')
+      where session_id = ${sessionId} and ${canBeUndone} and state in ${states(...turnOutcomes)}
       order by started_at desc limit 1`);
     if (!target) return null;
     const rows = await tx.execute(sql`

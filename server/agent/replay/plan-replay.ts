@@ -8,7 +8,7 @@ export interface Replay {
   messages: AgentMessage[];
 }
 
-export interface ReplayPlace {
+export interface ReplayTarget {
   directory: string;
   /** Of opencode. */
   projectId: string;
@@ -27,17 +27,17 @@ export interface ReplayEvent {
 /** Gives the conversation ids, a session and what else opencode wants to know. `seed` tells replacements apart. */
 export function planReplay(
   messages: readonly SavedMessage[],
-  { seed, title, place }: { seed: readonly string[]; title: string; place: ReplayPlace },
+  { seed, title, target }: { seed: readonly string[]; title: string; target: ReplayTarget },
 ): Replay {
   const last = messages.at(-1)?.endedAt ?? 0;
   const count = messages.reduce((total, { parts }) => total + parts.length + 1, 0);
-  const ids = createReplayIds(JSON.stringify([seed, title, place, messages]), { count, before: last });
+  const ids = createReplayIds(JSON.stringify([seed, title, target, messages]), { count, before: last });
   const info = {
     id: ids.session,
     slug: "replayed",
     version: "replayed",
-    projectID: place.projectId,
-    directory: place.directory,
+    projectID: target.projectId,
+    directory: target.directory,
     title,
     time: { created: messages[0]?.startedAt ?? last, updated: last },
   };
@@ -57,8 +57,8 @@ export function planReplay(
     planned.push({
       info:
         message.role === "user"
-          ? { ...common, time: { created }, agent: "build", model: modelOf(place.model) }
-          : { ...common, ...answerInfo(message, { created, parent, finish, place }) },
+          ? { ...common, time: { created }, agent: "build", model: modelOf(target.model) }
+          : { ...common, ...answerInfo(message, { created, parent, finish, target }) },
       parts: planParts(message, { id, renamed, ids, session: info.id }),
     });
   }
@@ -86,16 +86,16 @@ const noTokens = { input: 0, output: 0, reasoning: 0, cache: { read: 0, write: 0
 
 function answerInfo(
   message: SavedMessage,
-  input: { created: number; parent: string; finish: string; place: ReplayPlace },
+  input: { created: number; parent: string; finish: string; target: ReplayTarget },
 ): Record<string, unknown> {
-  const { created, parent, finish, place } = input;
+  const { created, parent, finish, target } = input;
   return {
     time: { created, completed: Math.max(created, message.endedAt) },
     parentID: parent,
-    ...modelOf(message.model ?? place.model),
+    ...modelOf(message.model ?? target.model),
     mode: message.summary ? "compaction" : "build",
     agent: message.summary ? "compaction" : "build",
-    path: { cwd: place.directory, root: place.directory },
+    path: { cwd: target.directory, root: target.directory },
     // Counted where they were used; here they would be counted twice.
     cost: 0,
     tokens: noTokens,

@@ -17,12 +17,12 @@ const perMillisecond = 4096n;
 export function createReplayIds(content: string, { count, before }: { count: number; before: number }): ReplayIds {
   const seed = createHash("sha256").update(content).digest();
   const hash = (what: string) => createHash("sha256").update(seed).update(what).digest();
-  let place = BigInt(before) * perMillisecond - BigInt(count);
+  let position = BigInt(before) * perMillisecond - BigInt(count);
   return {
     session: encodeAgentId("ses", BigInt(before) * perMillisecond, hash("session")),
     next(prefix) {
-      place += 1n;
-      return encodeAgentId(prefix, place - 1n, hash(`${prefix} ${place}`));
+      position += 1n;
+      return encodeAgentId(prefix, position - 1n, hash(`${prefix} ${position}`));
     },
     event: (sequence) => encodeAgentId("evt", BigInt(sequence), hash(`event ${sequence}`)),
   };

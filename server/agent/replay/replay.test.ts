@@ -3,7 +3,7 @@ import { createAgentIds } from "../agent-ids.ts";
 import { createAgentClient } from "../create-agent-client.ts";
 import type { AgentClient } from "../index.ts";
 import { startTestAgent, type TestAgent } from "../test-agent.ts";
-import { planReplay, type Replay, type ReplayPlace, replayEvents } from "./plan-replay.ts";
+import { planReplay, type Replay, type ReplayTarget, replayEvents } from "./plan-replay.ts";
 import { selectConversation } from "./select-conversation.ts";
 import { createTestEntries } from "./test-entries.ts";
 
@@ -11,18 +11,18 @@ const signal = AbortSignal.timeout(600_000);
 const ids = createAgentIds();
 let agent: TestAgent;
 let client: AgentClient;
-let place: ReplayPlace;
+let target: ReplayTarget;
 
 beforeAll(async () => {
   agent = await startTestAgent();
   client = createAgentClient({ sidecar: agent.sidecar });
-  place = await client.findReplayPlace(agent.createDirectory(), signal);
+  target = await client.findReplayTarget(agent.createDirectory(), signal);
 }, 90_000);
 afterAll(() => agent?.close());
 
 function plan(log: ReturnType<typeof createTestEntries>, seed: string): Replay {
   const { messages } = selectConversation(log.entries, { complete: true });
-  return planReplay(messages, { seed: [seed], title: "replayed", place });
+  return planReplay(messages, { seed: [seed], title: "replayed", target });
 }
 
 /** What the model is sent with the next prompt, without opencode's own instructions. */
@@ -51,7 +51,7 @@ describe("a replay into the real opencode", { timeout: 120_000 }, () => {
     const replay = plan(conversation(), "whole");
     // As left by a process that was killed in the middle.
     const events = replayEvents(replay).slice(0, 4);
-    const { directory } = place;
+    const { directory } = target;
     await agent.sidecar.send({
       method: "POST",
       path: `/agent/sync/replay?directory=${encodeURIComponent(directory)}`,

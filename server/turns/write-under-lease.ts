@@ -1,0 +1,31 @@
+import { sql } from "drizzle-orm";
+import type { Database, Transaction } from "../../db/client.ts";
+import type { Actor } from "../auth/index.ts";
+import { AppError } from "../errors.ts";
+
+/** As whom a turn writes beside its log: the holder of its sandbox's lease. */
+export interface Fence {
+  database: Database;
+  actor: Actor;
+  lease: { sandboxId: string; leaseEpoch: number };
+}
+
+/**
+ * Changes nothing and throws `lease-superseded` once another server has the lease. The sandbox's row stays
+ * locked against a takeover until the commit: whoever takes over finds the write whole, or never.
+ */
+export function writeUnderLease<Result>(
+  { database, actor, lease }: Fence,
+  work: (tx: Transaction) => Promise<Result>,
+): Promise<Result> {
+  return database.transaction(actor, async (tx) => {
+    // Sent together with the work, so that it costs no round trip; what was written is taken back without it.
+    const [held, result] = await Promise.all([
+      tx.execute(sql`
+        select from sandboxes where id = ${lease.sandboxId} and lease_epoch = ${lease.leaseEpoch} for share`),
+      work(tx),
+    ]);
+    if (held.length > 0) return result;
+    throw new AppError("conflict", "Another server has taken over this sandbox.", { refusal: "lease-superseded" });
+  });
+}
