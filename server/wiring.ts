@@ -8,6 +8,7 @@ import { createAdmission } from "./auth/create-admission.ts";
 import { BootError } from "./boot/boot-error.ts";
 import { deriveKey } from "./boot/master-key.ts";
 import type { Config } from "./config.ts";
+import { createNetwork } from "./egress/create-network.ts";
 import { AppError } from "./errors.ts";
 import { claimFileStore, createFileStore, type FileStore } from "./file-store/index.ts";
 import { createFiles } from "./files/create-files.ts";
@@ -81,7 +82,8 @@ export async function wire(input: WiringInput): Promise<Wiring> {
   const { config, masterKey, logger, publicUrl, stopping } = input;
   const database = (input.createDatabase ?? createDatabase)(input.applicationUrl);
   const secretBox = createSecretBox(deriveKey(masterKey, "stored-secrets"));
-  const sandboxes = await wireSandboxes({ createSidecarClient, ...input, database, secretBox }).catch(
+  const { permits, ...network } = createNetwork({ database, server: config.egress });
+  const sandboxes = await wireSandboxes({ createSidecarClient, ...input, database, secretBox, permits }).catch(
     async (error: unknown) => {
       await database.close();
       throw error;
@@ -123,6 +125,7 @@ export async function wire(input: WiringInput): Promise<Wiring> {
     models: announceModels(createModels({ database, secretBox, outbound }), (tenantId) =>
       lifecycle.applyModels(tenantId),
     ),
+    network,
     sandboxes: createSandboxes({ database }),
     sessions,
     log,

@@ -131,6 +131,21 @@ export interface LogEntryOf<Kind extends EntryKind> {
 
 export type LogEntry = { [Kind in EntryKind]: LogEntryOf<Kind> }[EntryKind];
 
+/** As a page has it. `children`, of a tool call: how many entries are directly `under` it, when it was read. */
+export type PageEntry = LogEntry & { children?: number };
+
+/**
+ * A part of the log whose entries are all `under` the same tool call, or all at the root; ascending by number.
+ * It neither begins nor ends between a text and what continues it.
+ */
+export interface LogPage {
+  entries: PageEntry[];
+  /** Of the session: everything written up to it is in what was read. */
+  version: number;
+  /** The page before this one is read with this as `before`; null when there is none. */
+  earlier: number | null;
+}
+
 /** Text that was just appended to an open `agent_message` or `agent_thought`. Not durable by itself, so without a version. */
 export interface LogDelta {
   number: number;

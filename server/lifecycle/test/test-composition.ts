@@ -45,7 +45,8 @@ export async function compose(composition: Composition) {
   const secretBox = createTestSecretBox();
   const callers = createCallers({ database });
   const proxy = { http: null, https: null, except: "" };
-  const egress = createEgress({ rules: { kind: "open", allow }, proxy, findCaller: callers.find, logger });
+  const rules = { kind: "open" as const, allow };
+  const egress = createEgress({ rules, proxy, findCaller: callers.find, permits: () => true, logger });
   const gateway = createGateway({ database, secretBox, callers, egress, proxy, demoPace: "instant", logger });
   const backend = createTestBackend(home, {
     programs: { sidecar, ...(agent === "stand-in" && { opencode: standIn() }) },
