@@ -13,6 +13,7 @@ import { createLifecycle } from "./lifecycle/create-lifecycle.ts";
 import type { Lifecycle } from "./lifecycle/index.ts";
 import { readPlace } from "./lifecycle/read-place.ts";
 import { createSigningKey } from "./lifecycle/signing-key.ts";
+import type { ModelCatalogue } from "./models/index.ts";
 import { createLocalBackend } from "./sandboxes/backends/local/create-local-backend.ts";
 import { findBubblewrap } from "./sandboxes/backends/local/find-bubblewrap.ts";
 import { findPrograms, type SandboxPrograms } from "./sandboxes/backends/local/find-programs.ts";
@@ -29,6 +30,7 @@ export async function wireSandboxes(input: {
   masterKey: Buffer;
   database: Database;
   secretBox: SecretBox;
+  catalogue: ModelCatalogue;
   isolation: Isolation;
   archives: Pick<Archives, "wakeHistory">;
   logger: Logger;
@@ -36,7 +38,7 @@ export async function wireSandboxes(input: {
   createSidecarClient: typeof createSidecarClient;
   place?: string;
 }): Promise<{ gateway: Gateway; backend: SandboxBackend; lifecycle: Lifecycle }> {
-  const { config, root, home, masterKey, database, secretBox, isolation, logger, stopping } = input;
+  const { config, root, home, masterKey, database, secretBox, catalogue, isolation, logger, stopping } = input;
   const callers = createCallers({ database });
   const egress = createEgress({
     rules: config.egress,
@@ -45,7 +47,7 @@ export async function wireSandboxes(input: {
     logger,
   });
   const { proxy, demoPace } = config;
-  const gateway = createGateway({ database, secretBox, callers, egress, proxy, demoPace, logger });
+  const gateway = createGateway({ database, secretBox, catalogue, callers, egress, proxy, demoPace, logger });
   const found =
     isolation.kind === "sandboxed"
       ? await findBubblewrap(config.searchPath, AbortSignal.any([stopping, AbortSignal.timeout(10_000)]))

@@ -6,6 +6,7 @@ import { createAccounts } from "./accounts/create-accounts.ts";
 import { createAttemptLimits } from "./auth/attempt-limits.ts";
 import { createAdmission } from "./auth/create-admission.ts";
 import { BootError } from "./boot/boot-error.ts";
+import { cataloguePath } from "./boot/build-catalogue.ts";
 import { deriveKey } from "./boot/master-key.ts";
 import type { Config } from "./config.ts";
 import { AppError } from "./errors.ts";
@@ -17,6 +18,8 @@ import { createOutbound } from "./lib/outbound.ts";
 import { createSecretBox } from "./lib/secret-box.ts";
 import { announceModels } from "./models/announce-models.ts";
 import { createModels } from "./models/create-models.ts";
+import { createTurnCosts } from "./models/create-turn-costs.ts";
+import { loadModelCatalogue } from "./models/model-catalogue.ts";
 import { createSandboxes } from "./sandboxes/create-sandboxes.ts";
 import { createSidecarClient } from "./sandboxes/create-sidecar-client.ts";
 import { type Isolation, probeIsolation } from "./sandboxes/isolation.ts";
@@ -85,6 +88,7 @@ export async function wire(input: WiringInput): Promise<Wiring> {
   const secretBox = createSecretBox(deriveKey(masterKey, "stored-secrets"));
   const fileStore = await openFileStore({ ...input, database });
   const outbound = createOutbound(config.proxy);
+  const catalogue = await loadModelCatalogue(cataloguePath(input.root), logger);
   const hub = createLogHub();
   const log = createSessionLog({ database, hub });
   const onSessionChanged = (sessionId: string) =>
@@ -99,10 +103,12 @@ export async function wire(input: WiringInput): Promise<Wiring> {
     database,
     isolation,
     secretBox,
+    catalogue,
     archives,
   });
   const { createAgentClient } = input;
-  const turns = createTurns({ database, log, lifecycle, archives, logger, createAgentClient });
+  const costs = createTurnCosts({ database, catalogue, logger });
+  const turns = createTurns({ database, log, lifecycle, archives, costs, logger, createAgentClient });
   const snapshots = createSnapshots({ ...storing, archives, lifecycle });
   const files = createFiles({ database, lifecycle, hub });
   const sessions = createSessions({
@@ -118,7 +124,7 @@ export async function wire(input: WiringInput): Promise<Wiring> {
     signInSecret: deriveKey(masterKey, "sign-in").toString("base64url"),
     accounts,
     admission: createAdmission({ database, limits }),
-    models: announceModels(createModels({ database, secretBox, outbound }), (tenantId) =>
+    models: announceModels(createModels({ database, secretBox, outbound, catalogue }), (tenantId) =>
       lifecycle.applyModels(tenantId),
     ),
     sandboxes: createSandboxes({ database }),

@@ -6,6 +6,7 @@ import { createCallers } from "../../gateway/create-callers.ts";
 import { createGateway } from "../../gateway/create-gateway.ts";
 import { createLogger } from "../../lib/logger.ts";
 import { createSecretBox } from "../../lib/secret-box.ts";
+import { createModelCatalogue } from "../../models/model-catalogue.ts";
 import { createLocalBackend, type LocalBackendOptions } from "../../sandboxes/backends/local/create-local-backend.ts";
 import { findBubblewrap } from "../../sandboxes/backends/local/find-bubblewrap.ts";
 import { findPrograms } from "../../sandboxes/backends/local/find-programs.ts";
@@ -37,7 +38,17 @@ export async function compose({ applicationUrl, home, sidecar, allow = [], ...ch
   const callers = createCallers({ database });
   const proxy = { http: null, https: null, except: "" };
   const egress = createEgress({ rules: { kind: "open", allow }, proxy, findCaller: callers.find, logger });
-  const gateway = createGateway({ database, secretBox, callers, egress, proxy, demoPace: "instant", logger });
+  const catalogue = createModelCatalogue({ providers: {} });
+  const gateway = createGateway({
+    database,
+    secretBox,
+    catalogue,
+    callers,
+    egress,
+    proxy,
+    demoPace: "instant",
+    logger,
+  });
   const { searchPath } = parseConfig();
   const found = await findBubblewrap(searchPath, AbortSignal.timeout(10_000));
   if ("reason" in found) throw new Error(found.reason);
