@@ -1,3 +1,5 @@
+import { createHash } from "node:crypto";
+import { readdirSync, readFileSync } from "node:fs";
 import postgres from "postgres";
 import { describe, expect, it } from "vitest";
 import { readFunctionFiles } from "./apply-functions.ts";
@@ -26,7 +28,7 @@ describe("SQL functions", () => {
     // Each file by itself, into a database without any of our functions: what it makes is its own.
     const fresh = await owner.begin(async (tx) => {
       const made: Definition[] = [];
-      for (const { name } of files) await tx.unsafe(`drop function ${name}`);
+      for (const { name } of files) await tx.unsafe(`drop function ${name} cascade`);
       for (const { name, definition } of files) {
         await tx.unsafe(definition);
         const now = await definitionsOf(tx);
@@ -50,6 +52,17 @@ describe("SQL functions", () => {
     await owner.end();
   });
 
+  it("are left alone in a database of a newer version", async () => {
+    const ownerUrl = await prepared();
+    const owner = postgres(ownerUrl, { max: 1, onnotice: () => {} });
+    await owner`insert into drizzle.__drizzle_migrations (hash, created_at) values ('future', 99999999999999)`;
+    await owner`create or replace function first_run_pending() returns boolean language sql as 'select false'`;
+    const newer = await definitionsOf(owner);
+    await expect(prepareDatabase({ ownerUrl, ...rest })).rejects.toThrow("newer version of Dormouse");
+    expect(await definitionsOf(owner)).toEqual(newer);
+    await owner.end();
+  });
+
   it("are the application role's to call and nobody else's", async () => {
     const ownerUrl = await prepared();
     const owner = postgres(ownerUrl, { max: 1, onnotice: () => {} });
@@ -60,6 +73,21 @@ describe("SQL functions", () => {
       from pg_proc where pronamespace = 'public'::regnamespace`;
     await owner.end();
     expect(open).toEqual({ toPublic: 0, toApplication: readFunctionFiles().length });
+  });
+
+  it("change with a migration, by which an older server knows that they are not its own to replace", () => {
+    const folder = new URL("./migrations/", import.meta.url);
+    const marks = readdirSync(folder)
+      .filter((file) => file.endsWith(".sql"))
+      .sort()
+      .flatMap((file) => [...readFileSync(new URL(file, folder), "utf8").matchAll(/^-- functions: (\w+)$/gm)]);
+    // Comments and layout may change by themselves.
+    const bodies = readFunctionFiles().map(({ definition }) => definition.replace(/--.*$/gm, "").replace(/\s+/g, " "));
+    const now = createHash("sha256").update(bodies.join("\n")).digest("hex").slice(0, 16);
+    expect(
+      marks.at(-1)?.[1],
+      `db/functions has changed. Write the line "-- functions: ${now}" into the migration that comes with it (db/functions/README.md).`,
+    ).toBe(now);
   });
 
   it("fix their search path, so that nobody can put a table of their own in between", () => {

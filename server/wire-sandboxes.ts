@@ -12,6 +12,7 @@ import { createLifecycle } from "./lifecycle/create-lifecycle.ts";
 import type { Lifecycle } from "./lifecycle/index.ts";
 import { readHomeId } from "./lifecycle/read-home-id.ts";
 import { createSigningKey } from "./lifecycle/signing-key.ts";
+import type { ModelCatalogue } from "./models/index.ts";
 import type { createSidecarClient } from "./sandboxes/create-sidecar-client.ts";
 import type { Archives } from "./snapshots/index.ts";
 import { type BackendInput, wireBackends } from "./wire-backends.ts";
@@ -32,6 +33,7 @@ export async function wireSandboxes(input: {
   masterKey: Buffer;
   database: Database;
   secretBox: SecretBox;
+  catalogue: ModelCatalogue;
   permits: EgressOptions["permits"];
   logger: Logger;
   stopping: AbortSignal;
@@ -39,7 +41,7 @@ export async function wireSandboxes(input: {
   backends?: Parameters<typeof wireBackends>[0]["makers"];
   homeId?: string;
 }): Promise<WiredSandboxes> {
-  const { config, home, masterKey, database, secretBox, logger } = input;
+  const { config, home, masterKey, database, secretBox, catalogue, logger } = input;
   const callers = createCallers({ database });
   const egress = createEgress({
     rules: config.egress,
@@ -49,7 +51,7 @@ export async function wireSandboxes(input: {
     logger,
   });
   const { proxy, demoPace } = config;
-  const gateway = createGateway({ database, secretBox, callers, egress, proxy, demoPace, logger });
+  const gateway = createGateway({ database, secretBox, catalogue, callers, egress, proxy, demoPace, logger });
   const requests: BackendInput["requests"] = {
     serve(request, response) {
       if (!gateway.handle(request, response)) response.writeHead(404).end();

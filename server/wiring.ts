@@ -6,6 +6,7 @@ import { createAccounts } from "./accounts/create-accounts.ts";
 import { createAttemptLimits } from "./auth/attempt-limits.ts";
 import { createAdmission } from "./auth/create-admission.ts";
 import { BootError } from "./boot/boot-error.ts";
+import { cataloguePath } from "./boot/build-catalogue.ts";
 import { deriveKey } from "./boot/master-key.ts";
 import type { Config } from "./config.ts";
 import { createNetwork } from "./egress/create-network.ts";
@@ -18,6 +19,8 @@ import { createOutbound } from "./lib/outbound.ts";
 import { createSecretBox } from "./lib/secret-box.ts";
 import { announceModels } from "./models/announce-models.ts";
 import { createModels } from "./models/create-models.ts";
+import { createTurnCosts } from "./models/create-turn-costs.ts";
+import { loadModelCatalogue } from "./models/model-catalogue.ts";
 import { createSandboxes } from "./sandboxes/create-sandboxes.ts";
 import { createSidecarClient } from "./sandboxes/create-sidecar-client.ts";
 import type { Services } from "./services.ts";
@@ -82,13 +85,19 @@ export async function wire(input: WiringInput): Promise<Wiring> {
   const { config, masterKey, logger, publicUrl, stopping } = input;
   const database = (input.createDatabase ?? createDatabase)(input.applicationUrl);
   const secretBox = createSecretBox(deriveKey(masterKey, "stored-secrets"));
+  const catalogue = await loadModelCatalogue(cataloguePath(input.root), logger);
   const { permits, ...network } = createNetwork({ database, server: config.egress });
-  const sandboxes = await wireSandboxes({ createSidecarClient, ...input, database, secretBox, permits }).catch(
-    async (error: unknown) => {
-      await database.close();
-      throw error;
-    },
-  );
+  const sandboxes = await wireSandboxes({
+    createSidecarClient,
+    ...input,
+    database,
+    secretBox,
+    catalogue,
+    permits,
+  }).catch(async (error: unknown) => {
+    await database.close();
+    throw error;
+  });
   const { gateway, isolation } = sandboxes;
   const limits = createAttemptLimits(database);
   const setupCode = input.listensBeyondLoopback ? makeSetupCode(masterKey) : null;
@@ -106,7 +115,8 @@ export async function wire(input: WiringInput): Promise<Wiring> {
   const archives = createArchives(storing);
   const lifecycle = await sandboxes.wireLifecycle(archives);
   const { createAgentClient } = input;
-  const turns = createTurns({ database, log, lifecycle, archives, logger, createAgentClient });
+  const costs = createTurnCosts({ database, catalogue, logger });
+  const turns = createTurns({ database, log, lifecycle, archives, costs, logger, createAgentClient });
   const snapshots = createSnapshots({ ...storing, archives, lifecycle });
   const files = createFiles({ database, lifecycle, hub });
   const sessions = createSessions({
@@ -122,7 +132,7 @@ export async function wire(input: WiringInput): Promise<Wiring> {
     signInSecret: deriveKey(masterKey, "sign-in").toString("base64url"),
     accounts,
     admission: createAdmission({ database, limits }),
-    models: announceModels(createModels({ database, secretBox, outbound }), (tenantId) =>
+    models: announceModels(createModels({ database, secretBox, outbound, catalogue }), (tenantId) =>
       lifecycle.applyModels(tenantId),
     ),
     network,

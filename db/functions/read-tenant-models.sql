@@ -6,7 +6,8 @@ BEGIN
   PERFORM set_config('dormouse.tenant_id', for_tenant::text, true),
     set_config('dormouse.user_id', for_user::text, true), set_config('dormouse.role', 'user', true);
   RETURN QUERY SELECT
-    coalesce((SELECT jsonb_agg(jsonb_build_object('id', p.id, 'kind', p.kind, 'name', p.name, 'models', p.models)
+    coalesce((SELECT jsonb_agg(jsonb_build_object('id', p.id, 'kind', p.kind, 'name', p.name,
+      'baseUrl', p.base_url, 'models', p.models)
       ORDER BY p.created_at, p.id) FROM providers p), '[]'),
     t.default_provider_id, t.default_model_id, t.permission_policy FROM tenants t;
 END $$;

@@ -10,7 +10,8 @@
 --          | {number, open, body, verbatim}], where `make` counts the batch's new entries and
 --          `…Made` names one of them.
 -- turn_change: {begin: id, revision?}
---          | {end: id, state, code, message, cost, tokens…, providerId, modelId, undone?: [id] | redone?: [id]}
+--          | {end: id, state, code, message, cost, tokens…, providerId, modelId, undone?: [id] | redone?: [id]},
+--            where a null cost says that the price was not known
 CREATE OR REPLACE FUNCTION write_log(
   for_tenant uuid, for_user uuid, for_session uuid, held_sandbox uuid, held_epoch bigint,
   changes text, event bigint, boot uuid, new_title text, turn_change text, origin text)
@@ -47,7 +48,7 @@ BEGIN
   ELSIF turn ? 'end' THEN
     UPDATE turns SET state = turn->>'state', ended_at = now(),
       failure_code = turn->>'code', failure_message = turn->>'message',
-      cost = coalesce((turn->>'cost')::numeric, cost),
+      cost = CASE WHEN turn ? 'cost' THEN (turn->>'cost')::numeric ELSE cost END,
       tokens_input = coalesce((turn->>'input')::bigint, tokens_input),
       tokens_output = coalesce((turn->>'output')::bigint, tokens_output),
       tokens_reasoning = coalesce((turn->>'reasoning')::bigint, tokens_reasoning),

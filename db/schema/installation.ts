@@ -1,5 +1,6 @@
 import { sql } from "drizzle-orm";
 import { bigint, boolean, check, index, integer, jsonb, pgPolicy, pgTable, text, uuid } from "drizzle-orm/pg-core";
+import type { ModelDetails } from "../../server/protocol/model-details.ts";
 import { adminRows, at, createdAt, id, ownRowsOnly, rules, tenantReads, updatedAt } from "./columns.ts";
 import { tenants, users } from "./people.ts";
 
@@ -38,7 +39,11 @@ export const providers = pgTable(
     baseUrl: text("base_url").notNull(),
     keyEncrypted: text("key_encrypted"),
     keyEnding: text("key_ending"),
-    models: jsonb("models").$type<{ id: string; name: string; enabled: boolean }[]>().notNull().default([]),
+    /** `details` where an admin set them; the catalogue is asked otherwise. */
+    models: jsonb("models")
+      .$type<{ id: string; name: string; enabled: boolean; details?: ModelDetails }[]>()
+      .notNull()
+      .default([]),
     lastTest: jsonb("last_test").$type<
       { at: string; ok: true; modelCount: number; milliseconds: number } | { at: string; ok: false; message: string }
     >(),

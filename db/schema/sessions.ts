@@ -91,7 +91,8 @@ export const turns = pgTable(
     failureMessage: text("failure_message"),
     providerId: text("provider_id"),
     modelId: text("model_id"),
-    cost: numeric("cost", { mode: "number" }).notNull().default(0),
+    /** In dollars; null where the price was not known when the turn ended. */
+    cost: numeric("cost", { mode: "number" }).default(0),
     tokensInput: bigint("tokens_input", { mode: "number" }).notNull().default(0),
     tokensOutput: bigint("tokens_output", { mode: "number" }).notNull().default(0),
     tokensReasoning: bigint("tokens_reasoning", { mode: "number" }).notNull().default(0),

@@ -60,6 +60,39 @@ test("a provider is added, tested, and one of its models becomes the default", a
   await expect(userPage.getByText("hazel-small")).toHaveCount(0);
 });
 
+test("an admin sets what a model costs and can take, and takes it back", async ({ adminPage }) => {
+  await add(adminPage, { name: "Hazel", baseUrl: server.baseUrl, key: server.key });
+  const card = adminPage.getByRole("article", { name: "Hazel" });
+  await expect(card.getByText("2 of 2 offered")).toBeVisible();
+  await expect(card.getByText("Price unknown")).toHaveCount(2);
+
+  // What is not saved yet stays so when another model's price is.
+  await card.getByRole("checkbox", { name: "hazel-small" }).uncheck();
+  await card.getByRole("button", { name: "Prices and limits of hazel-large" }).click();
+  const dialog = adminPage.getByRole("dialog", { name: "hazel-large" });
+  const price = dialog.getByRole("group", { name: "Price" });
+  const limits = dialog.getByRole("group", { name: "Limits" });
+  await price.getByLabel("Input").fill("much");
+  await dialog.getByRole("button", { name: "Save" }).click();
+  await expect(dialog.getByText("Enter a price such as 2.50.")).toBeVisible();
+  await price.getByLabel("Input").fill("2,5");
+  await price.getByLabel("Output").fill("10");
+  await limits.getByLabel("Context").fill("64000");
+  await dialog.getByLabel("Reads images").check();
+  await dialog.getByRole("button", { name: "Save" }).click();
+  await expect(adminPage.getByText("Prices and limits of hazel-large are saved.")).toBeVisible();
+  await expect(dialog).toBeHidden();
+  await expect(card.getByText("$2.5 in · $10 out · 64k context")).toBeVisible();
+  await expect(card.getByRole("checkbox", { name: "hazel-small" })).not.toBeChecked();
+
+  await adminPage.reload();
+  await card.getByRole("button", { name: "Prices and limits of hazel-large" }).click();
+  await expect(price.getByLabel("Input")).toHaveValue("2.5");
+  await expect(dialog.getByLabel("Reads images")).toBeChecked();
+  await dialog.getByRole("button", { name: "Use the catalogue's values" }).click();
+  await expect(card.getByText("Price unknown")).toHaveCount(2);
+});
+
 test("a wrong key is named as such and can be mended", async ({ adminPage }) => {
   await add(adminPage, { name: "Hazel", baseUrl: server.baseUrl, key: "sk-wrong" });
   const card = adminPage.getByRole("article", { name: "Hazel" });

@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import { createSteps } from "../../scripts/lib/steps.mjs";
 import { isBootError } from "./boot-error.ts";
+import { buildCatalogue } from "./build-catalogue.ts";
 import { buildIfNeeded } from "./build-if-needed.ts";
 import { buildSidecar } from "./build-sidecar.ts";
 
@@ -11,11 +12,19 @@ const steps = createSteps();
 const root = resolve(import.meta.dirname, "../..");
 try {
   await buildSidecar(root);
-  await buildIfNeeded({
-    root,
-    signal: interrupted.signal,
-    step: (work) => steps.run({ doing: "Building the pages", done: "Built the pages" }, work),
-  });
+  const { signal } = interrupted;
+  await Promise.all([
+    buildIfNeeded({
+      root,
+      signal,
+      step: (work) => steps.run({ doing: "Building the pages", done: "Built the pages" }, work),
+    }),
+    buildCatalogue({
+      root,
+      signal,
+      step: (work) => steps.run({ doing: "Reading model prices", done: "Read model prices" }, work),
+    }),
+  ]);
 } catch (error) {
   console.error(isBootError(error) ? error.message : error);
   process.exitCode = 1;

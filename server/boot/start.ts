@@ -4,6 +4,7 @@ import type { Config } from "../config.ts";
 import type { Logger } from "../lib/logger.ts";
 import { shareServices } from "../services.ts";
 import { wire } from "../wiring.ts";
+import { buildCatalogue } from "./build-catalogue.ts";
 import { buildIfNeeded } from "./build-if-needed.ts";
 import { buildSidecar } from "./build-sidecar.ts";
 import { type EmbeddedPostgres, startEmbeddedPostgres } from "./embedded-postgres.ts";
@@ -53,7 +54,9 @@ export async function start(options: {
     signal,
     build: async (both) => {
       await buildSidecar(root);
+      const catalogue = readPrices({ root, signal: both, steps, logger });
       await buildPages({ config, root, signal: both, steps });
+      await catalogue;
     },
     postgres: (both) => startPostgres({ config, home: home.path, signal: both, steps, lifetime }),
   });
@@ -122,6 +125,15 @@ async function buildPages(options: { config: Config; root: string; signal: Abort
   if (config.mode === "development") return;
   const label = { doing: "Building the pages", done: "Built the pages" };
   await buildIfNeeded({ root, signal, step: (work) => steps.run(label, work) });
+}
+
+/** A start does without them: an admin can still tell what models cost. */
+async function readPrices(options: { root: string; signal: AbortSignal; steps: Steps; logger: Logger }): Promise<void> {
+  const { root, signal, steps, logger } = options;
+  const label = { doing: "Reading model prices", done: "Read model prices" };
+  await buildCatalogue({ root, signal, step: (work) => steps.run(label, work) }).catch((error: unknown) => {
+    if (!signal.aborted) logger.warn({ err: error }, "The prices of models could not be read");
+  });
 }
 
 async function startPostgres(options: {

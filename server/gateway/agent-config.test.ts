@@ -1,5 +1,8 @@
 import { expect, it, vi } from "vitest";
+import { createTestCatalogue } from "../models/test-catalogue.ts";
+import { unknownDetails } from "../protocol/model-details.ts";
 import { sidecarOrigin } from "../protocol/sidecar.ts";
+import { agentConfigHash } from "./build-agent-config.ts";
 import { startTestAgent } from "./test-caller.ts";
 import { createTestGateway, startProvider } from "./test-gateway.ts";
 
@@ -68,4 +71,52 @@ it("tells the agent what it may do by itself: all, what a person allowed, or rea
   await expect(test.models.choosePermissions({ ...test.admin, role: "user" }, "allow")).rejects.toMatchObject({
     kind: "forbidden",
   });
+});
+
+it("tells the agent what each model can take, and never what it costs", async () => {
+  await using test = await createTestGateway({ catalogue: createTestCatalogue() });
+  const { id } = await test.models.addProvider(test.admin, { kind: "anthropic", name: "Anthropic", key: "k" });
+  const ids = ["claude-9", "unheard-of", "small"];
+  await test.models.chooseModels(
+    test.admin,
+    id,
+    ids.map((modelId) => ({ id: modelId, name: modelId, enabled: true })),
+  );
+  const change = (modelId: string, details: object) =>
+    test.models.changeModel(test.admin, { providerId: id, modelId, details: { ...unknownDetails, ...details } });
+  await change("small", { maxContextTokens: 8_192, images: true });
+  const read = async () => {
+    const config = await test.gateway.agentConfig(test.person);
+    return { config, models: (config.provider as Record<string, { models: object }>)[id]?.models };
+  };
+
+  const before = await read();
+  expect(before.models).toEqual({
+    "claude-9": {
+      name: "claude-9",
+      tool_call: true,
+      limit: { context: 200_000, output: 32_000 },
+      reasoning: true,
+      attachment: true,
+      modalities: { input: ["text", "image", "pdf"], output: ["text"] },
+    },
+    "unheard-of": { name: "unheard-of", tool_call: true, limit: { context: 128_000, output: 16_384 } },
+    small: {
+      name: "small",
+      tool_call: true,
+      limit: { context: 8_192, output: 2_048 },
+      attachment: true,
+      modalities: { input: ["text", "image"], output: ["text"] },
+    },
+  });
+
+  // A changed hash would restart every agent.
+  const price = { input: 3, output: 9, cacheRead: 1, cacheWrite: 1 };
+  await change("small", { maxContextTokens: 8_192, images: true, price });
+  await change("unheard-of", { price });
+  expect(agentConfigHash((await read()).config)).toBe(agentConfigHash(before.config));
+  await change("unheard-of", { price, maxContextTokens: 64_000, maxInputTokens: 48_000 });
+  const after = await read();
+  expect(agentConfigHash(after.config)).not.toBe(agentConfigHash(before.config));
+  expect(after.models).toMatchObject({ "unheard-of": { limit: { context: 64_000, input: 48_000, output: 16_000 } } });
 });

@@ -1,10 +1,9 @@
 import { createHash } from "node:crypto";
-import type { PermissionPolicy, ProviderKind } from "../models/index.ts";
+import { demoProviderId, type PermissionPolicy, type ProviderKind } from "../models/index.ts";
+import { type ModelDetails, unknownDetails } from "../protocol/model-details.ts";
 import { sidecarOrigin } from "../protocol/sidecar.ts";
 import type { TenantModels } from "./find-provider.ts";
 
-/** The name under which the demo model is called, where a provider's id otherwise stands. */
-export const demoProviderId = "demo";
 const demoModel = `${demoProviderId}/demo`;
 
 // All three are bundled with opencode: nothing is downloaded when it starts.
@@ -14,14 +13,14 @@ const sdkByKind: Record<ProviderKind, string> = {
   "openai-compatible": "@ai-sdk/openai-compatible",
 };
 
-// Providers do not say how much their models take. Too high ends in their own refusal, after which
-// opencode compacts and goes on; too low would compact for nothing.
+// For a model that nobody described. Too high ends in the provider's own refusal, after which opencode
+// compacts and goes on; too low would compact for nothing.
 const unknownLimit = { context: 128_000, output: 16_384 };
-const unknownCost = { input: 0, output: 0 };
 
 /**
- * The opencode.json of a tenant. Keys are not in it: the word that stands in their place is replaced by
- * the sandbox's token in the sidecar, and that by the provider's key in the gateway.
+ * The opencode.json of a tenant. Keys are not in it: the word that stands there instead is replaced by
+ * the sandbox's token in the sidecar, and that by the provider's key in the gateway. Nor are prices: a
+ * changed file restarts every agent, and the server computes what a turn costs.
  */
 export function buildAgentConfig({ providers, defaultModel, permissionPolicy }: TenantModels): Record<string, unknown> {
   const offered = providers
@@ -68,7 +67,7 @@ interface EntryInput {
   id: string;
   kind: ProviderKind;
   name: string;
-  models: { id: string; name: string }[];
+  models: { id: string; name: string; details: ModelDetails }[];
 }
 
 function entry({ id, kind, name, models }: EntryInput) {
@@ -77,19 +76,36 @@ function entry({ id, kind, name, models }: EntryInput) {
     name,
     options: { baseURL: `${sidecarOrigin}/llm/${id}`, apiKey: "kept-by-the-server" },
     models: Object.fromEntries(
-      models.map((model) => [model.id, { name: model.name, tool_call: true, limit: unknownLimit, cost: unknownCost }]),
+      models.map((model) => [model.id, { name: model.name, tool_call: true, ...abilities(model.details) }]),
     ),
   };
 }
 
+function abilities({ maxContextTokens, maxInputTokens, maxOutputTokens, images, pdfs, reasoning }: ModelDetails) {
+  const context = maxContextTokens ?? unknownLimit.context;
+  const limit = {
+    context,
+    ...(maxInputTokens && { input: maxInputTokens }),
+    // Room for the answer is taken from the context: of a small one it must leave most.
+    output: maxOutputTokens ?? Math.min(unknownLimit.output, Math.ceil(context / 4)),
+  };
+  return {
+    limit,
+    ...(reasoning && { reasoning }),
+    ...((images || pdfs) && {
+      attachment: true,
+      modalities: { input: ["text", ...(images ? ["image"] : []), ...(pdfs ? ["pdf"] : [])], output: ["text"] },
+    }),
+  };
+}
+
 function demoEntry() {
-  const plain = entry({
+  return entry({
     id: demoProviderId,
     kind: "openai-compatible",
     name: "Dormouse demo",
-    models: [{ id: "demo", name: "Demo model" }],
+    models: [{ id: "demo", name: "Demo model", details: { ...unknownDetails, reasoning: true } }],
   });
-  return { ...plain, models: { demo: { ...plain.models.demo, reasoning: true } } };
 }
 
 function sorted(value: unknown): unknown {

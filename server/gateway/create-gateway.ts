@@ -4,8 +4,9 @@ import type { Egress } from "../egress/index.ts";
 import type { Logger } from "../lib/logger.ts";
 import { createOutbound, type OutboundProxy } from "../lib/outbound.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
+import { demoProviderId, type ModelCatalogue } from "../models/index.ts";
 import { answerProblem, notOffered, problems } from "./answer-problem.ts";
-import { buildAgentConfig, demoProviderId } from "./build-agent-config.ts";
+import { buildAgentConfig } from "./build-agent-config.ts";
 import type { Callers } from "./create-callers.ts";
 import { createDemoModel, type DemoPace } from "./demo-model/create-demo-model.ts";
 import { findProvider, readTenantModels } from "./find-provider.ts";
@@ -16,6 +17,7 @@ import { passThrough } from "./pass-through.ts";
 export interface GatewayOptions {
   database: Database;
   secretBox: SecretBox;
+  catalogue: ModelCatalogue;
   callers: Callers;
   egress: Egress;
   /** The machine's own way out. */
@@ -68,7 +70,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       return true;
     },
     connect: (request, socket, head) => egress.connect(request, socket, head),
-    agentConfig: async (person) => buildAgentConfig(await readTenantModels(database, person)),
+    agentConfig: async (person) => buildAgentConfig(await readTenantModels(options, person)),
     async close() {
       closing.abort();
       await Promise.all([...calls, egress.close()]);

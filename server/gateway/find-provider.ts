@@ -1,7 +1,13 @@
 import type { Database } from "../../db/client.ts";
 import type { providers } from "../../db/schema/index.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
-import { type PermissionPolicy, type ProviderKind, providerKeyContext } from "../models/index.ts";
+import {
+  type Model,
+  type ModelCatalogue,
+  type PermissionPolicy,
+  type ProviderKind,
+  providerKeyContext,
+} from "../models/index.ts";
 import { providerId } from "../protocol/ids.ts";
 
 type ProviderRow = typeof providers.$inferSelect;
@@ -40,25 +46,35 @@ export async function findProvider(
 }
 
 export interface TenantModels {
-  providers: Pick<ProviderRow, "id" | "kind" | "name" | "models">[];
+  providers: (Pick<ProviderRow, "id" | "kind" | "name"> & { models: Omit<Model, "detailsFrom">[] })[];
   defaultModel: { providerId: string; modelId: string } | null;
   permissionPolicy: PermissionPolicy;
 }
 
-interface TenantModelsRow extends Pick<TenantModels, "providers" | "permissionPolicy"> {
+interface TenantModelsRow extends Pick<TenantModels, "permissionPolicy"> {
+  providers: Pick<ProviderRow, "id" | "kind" | "name" | "baseUrl" | "models">[];
   defaultProviderId: string | null;
   defaultModelId: string | null;
 }
 
 /** The sandbox acts for its person, but never as an admin. */
-export async function readTenantModels(database: Database, { tenantId, userId }: Person): Promise<TenantModels> {
+export async function readTenantModels(
+  { database, catalogue }: { database: Database; catalogue: ModelCatalogue },
+  { tenantId, userId }: Person,
+): Promise<TenantModels> {
   const [row] = await database.call<TenantModelsRow>(
     `select providers, default_provider_id as "defaultProviderId", default_model_id as "defaultModelId",
       permission_policy as "permissionPolicy" from read_tenant_models($1::uuid, $2::uuid)`,
     [tenantId, userId],
   );
-  const { providers = [], defaultProviderId, defaultModelId, permissionPolicy = "allow" } = row ?? {};
+  const { providers: rows = [], defaultProviderId, defaultModelId, permissionPolicy = "allow" } = row ?? {};
   const defaultModel =
     defaultProviderId && defaultModelId ? { providerId: defaultProviderId, modelId: defaultModelId } : null;
+  const providers = rows.map(({ id, kind, name, baseUrl, models }) => ({
+    id,
+    kind,
+    name,
+    models: models.map((model) => ({ ...model, details: catalogue.describe({ kind, baseUrl }, model).details })),
+  }));
   return { providers, defaultModel, permissionPolicy };
 }

@@ -10,6 +10,7 @@ import { createEgress, type EgressOptions } from "../egress/create-egress.ts";
 import { createSecretBox } from "../lib/secret-box.ts";
 import { createModels } from "../models/create-models.ts";
 import type { Models } from "../models/index.ts";
+import { createModelCatalogue } from "../models/model-catalogue.ts";
 import { createCallers } from "./create-callers.ts";
 import { createGateway, type GatewayOptions } from "./create-gateway.ts";
 import type { Gateway } from "./index.ts";
@@ -36,7 +37,7 @@ export interface TestGateway extends AsyncDisposable {
 
 /** The real gateway and egress on a real database; only the sidecar is played. */
 export async function createTestGateway(
-  options: Partial<Pick<GatewayOptions, "silenceMilliseconds" | "demoPace" | "proxy">> & {
+  options: Partial<Pick<GatewayOptions, "silenceMilliseconds" | "demoPace" | "proxy" | "catalogue">> & {
     egress?: Partial<EgressOptions>;
   } = {},
 ): Promise<TestGateway> {
@@ -58,6 +59,7 @@ export async function createTestGateway(
     logger,
     ...options.egress,
   });
+  const catalogue = options.catalogue ?? createModelCatalogue({ providers: {} });
   const gateway = createGateway({
     database,
     secretBox,
@@ -66,6 +68,7 @@ export async function createTestGateway(
     demoPace: "instant",
     logger,
     ...options,
+    catalogue,
     egress,
   });
 
@@ -88,7 +91,7 @@ export async function createTestGateway(
 
   return {
     gateway,
-    models: createModels({ database, secretBox, outbound: new Agent() }),
+    models: createModels({ database, secretBox, outbound: new Agent(), catalogue }),
     admin,
     person,
     url,

@@ -18,6 +18,7 @@ export function announceModels(models: Models, onChanged: (tenantId: string) => 
     removeProvider: announced(models.removeProvider),
     testProvider: announced(models.testProvider),
     chooseModels: announced(models.chooseModels),
+    changeModel: announced(models.changeModel),
     chooseDefault: announced(models.chooseDefault),
     choosePermissions: announced(models.choosePermissions),
   };

@@ -10,8 +10,10 @@ import { AppError, isAppError } from "../errors.ts";
 import { parseInput } from "../lib/parse-input.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
 import { providerId } from "../protocol/ids.ts";
-import { type Model, type Models, type Provider, permissionPolicies, providerKeyContext } from "./index.ts";
+import { modelDetails } from "../protocol/model-details.ts";
+import { type ListedModel, type Models, type Provider, permissionPolicies, providerKeyContext } from "./index.ts";
 import { listModels } from "./list-models.ts";
+import type { ModelCatalogue } from "./model-catalogue.ts";
 import { defaultBaseUrls, modelList, providerInput } from "./provider-input.ts";
 
 type ProviderRow = typeof providers.$inferSelect;
@@ -21,9 +23,11 @@ export interface ModelsOptions {
   secretBox: SecretBox;
   /** The server's way to providers, the one that model calls take. */
   outbound: Dispatcher;
+  catalogue: ModelCatalogue;
 }
 
-export function createModels({ database, secretBox, outbound }: ModelsOptions): Models {
+export function createModels({ database, secretBox, outbound, catalogue }: ModelsOptions): Models {
+  const toProvider = (row: ProviderRow) => describeProvider(row, catalogue);
   const sealKey = (key: string | undefined, id: string) =>
     key ? { keyEncrypted: secretBox.seal(key, providerKeyContext(id)), keyEnding: key.slice(-4) } : {};
 
@@ -129,9 +133,11 @@ export function createModels({ database, secretBox, outbound }: ModelsOptions): 
 
     async chooseModels(viewer, id, models) {
       requireRole(viewer, "admin");
-      const chosen = parseInput(modelList, models);
+      const listed = parseInput(modelList, models);
       return database.transaction(viewer, async (tx) => {
         const row = await requireProvider(tx, id);
+        const before = new Map(row.models.map((model) => [model.id, model]));
+        const chosen = listed.map((model) => ({ ...before.get(model.id), ...model }));
         const [updated] = await tx
           .update(providers)
           .set({ models: chosen })
@@ -150,6 +156,25 @@ export function createModels({ database, secretBox, outbound }: ModelsOptions): 
           subject: row.id,
           detail: { offered: chosen.filter((model) => model.enabled).length },
         });
+        return toProvider(required(updated));
+      });
+    },
+
+    async changeModel(viewer, { providerId, modelId, details: given }) {
+      requireRole(viewer, "admin");
+      const details = parseInput(modelDetails.nullable(), given);
+      return database.transaction(viewer, async (tx) => {
+        const row = await requireProvider(tx, providerId);
+        if (!row.models.some(({ id }) => id === modelId)) throw new AppError("not-found", "There is no such model.");
+        // What only repeats the catalogue is not kept: it follows the catalogue's next edition.
+        const kept = details && !catalogue.says(row, modelId, details) ? { details } : {};
+        const models = row.models.map((model) => {
+          if (model.id !== modelId) return model;
+          const { details: _before, ...listed } = model;
+          return { ...listed, ...kept };
+        });
+        const [updated] = await tx.update(providers).set({ models }).where(eq(providers.id, row.id)).returning();
+        await recordAudit(tx, viewer, { action: "model-change", subject: row.id, detail: { modelId, details } });
         return toProvider(required(updated));
       });
     },
@@ -193,17 +218,17 @@ async function requireProvider(tx: Transaction, id: string): Promise<ProviderRow
 }
 
 /** Keeps what was chosen and typed by hand; what is new starts switched off, unless nothing was known yet. */
-function mergeModels(known: Model[], found: { id: string; name: string }[]): Model[] {
+function mergeModels(known: ProviderRow["models"], found: Omit<ListedModel, "enabled">[]): ProviderRow["models"] {
   const before = new Map(known.map((model) => [model.id, model]));
   const foundIds = new Set(found.map(({ id }) => id));
   const few = known.length === 0 && found.length <= 5;
   return [
-    ...found.map((model) => ({ ...model, enabled: before.get(model.id)?.enabled ?? few })),
+    ...found.map((model) => ({ enabled: few, ...before.get(model.id), ...model })),
     ...known.filter((model) => !foundIds.has(model.id)),
   ];
 }
 
-function toProvider(row: ProviderRow): Provider {
+function describeProvider(row: ProviderRow, catalogue: ModelCatalogue): Provider {
   const { id, kind, name, baseUrl, keyEnding, models, lastTest } = row;
   return {
     id,
@@ -211,7 +236,10 @@ function toProvider(row: ProviderRow): Provider {
     name,
     baseUrl,
     keyEnding,
-    models,
+    models: models.map((model) => {
+      const { details, source } = catalogue.describe(row, model);
+      return { ...model, details, detailsFrom: source };
+    }),
     lastTest: lastTest ? { ...lastTest, at: new Date(lastTest.at) } : null,
   };
 }

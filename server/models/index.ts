@@ -1,4 +1,8 @@
 import type { Viewer } from "../auth/index.ts";
+import type { DetailSource, ModelDetails } from "../protocol/model-details.ts";
+
+export type { TurnCosts } from "./create-turn-costs.ts";
+export type { ModelCatalogue } from "./model-catalogue.ts";
 
 export const providerKinds = ["openai", "anthropic", "openai-compatible"] as const;
 export type ProviderKind = (typeof providerKinds)[number];
@@ -6,10 +10,19 @@ export type ProviderKind = (typeof providerKinds)[number];
 /** What a stored key is sealed with: it opens for its own provider's row only. */
 export const providerKeyContext = (id: string) => `provider-key:${id}`;
 
-export interface Model {
+/** The name under which the demo model is called, where a provider's id otherwise stands. It costs nothing. */
+export const demoProviderId = "demo";
+
+/** As an admin chooses it. */
+export interface ListedModel {
   id: string;
   name: string;
   enabled: boolean;
+}
+
+export interface Model extends ListedModel {
+  details: ModelDetails;
+  detailsFrom: DetailSource;
 }
 
 export interface Provider {
@@ -36,9 +49,12 @@ export interface ProviderInput {
   key?: string | undefined;
 }
 
-export interface ModelChoice {
+export interface ModelKey {
   providerId: string;
   modelId: string;
+}
+
+export interface ModelChoice extends ModelKey {
   label: string;
 }
 
@@ -65,7 +81,12 @@ export interface Models {
   /** Asks the provider for its models with the stored key; records and returns the outcome, and merges the models found. */
   testProvider(viewer: Viewer, providerId: string, signal: AbortSignal): Promise<Provider>;
   /** The whole list of this provider's models: which are offered, and ones typed by hand. */
-  chooseModels(viewer: Viewer, providerId: string, models: Model[]): Promise<Provider>;
-  chooseDefault(viewer: Viewer, choice: { providerId: string; modelId: string } | null): Promise<void>;
+  chooseModels(viewer: Viewer, providerId: string, models: ListedModel[]): Promise<Provider>;
+  /**
+   * What one of its models costs and can take; null goes back to the catalogue. Prices count from the next
+   * end of a turn; agents are told of the rest.
+   */
+  changeModel(viewer: Viewer, input: ModelKey & { details: ModelDetails | null }): Promise<Provider>;
+  chooseDefault(viewer: Viewer, choice: ModelKey | null): Promise<void>;
   choosePermissions(viewer: Viewer, policy: PermissionPolicy): Promise<void>;
 }

@@ -7,8 +7,10 @@ import { adminInput, createTestAccounts, type TestAccounts } from "../accounts/t
 import type { Viewer } from "../auth/index.ts";
 import { createOutbound } from "../lib/outbound.ts";
 import { createSecretBox } from "../lib/secret-box.ts";
+import { unknownDetails } from "../protocol/model-details.ts";
 import { createModels } from "./create-models.ts";
 import type { Models } from "./index.ts";
+import { createTestCatalogue } from "./test-catalogue.ts";
 
 // The only fake is the provider itself.
 let test: TestAccounts;
@@ -16,6 +18,7 @@ let admin: Viewer;
 let person: Viewer;
 const secretBox = createSecretBox(randomBytes(32));
 let models: Models;
+const catalogue = createTestCatalogue();
 let provider: Server;
 let address: string;
 let seen: { url: string; authorization: string | undefined; apiKey: string | string[] | undefined }[] = [];
@@ -29,6 +32,7 @@ beforeAll(async () => {
     database: test.database,
     secretBox,
     outbound: createOutbound({ http: null, https: null, except: "" }),
+    catalogue,
   });
   provider = createServer((request, response) => {
     const { authorization, "x-api-key": apiKey } = request.headers;
@@ -69,8 +73,8 @@ describe("a provider", () => {
     const tested = await models.testProvider(admin, added.id, signal());
     expect(tested.lastTest).toMatchObject({ ok: true, modelCount: 2 });
     expect(tested.models).toEqual([
-      { id: "small", name: "small", enabled: true },
-      { id: "large", name: "Large", enabled: true },
+      { id: "small", name: "small", enabled: true, details: unknownDetails, detailsFrom: "unknown" },
+      { id: "large", name: "Large", enabled: true, details: unknownDetails, detailsFrom: "unknown" },
     ]);
   });
 
@@ -103,7 +107,7 @@ describe("a provider", () => {
     await new Promise<void>((resolve) => proxy.listen(0, "127.0.0.1", resolve));
     const http = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
     const outbound = createOutbound({ http, https: null, except: "" });
-    const own = createModels({ database: test.database, secretBox, outbound });
+    const own = createModels({ database: test.database, secretBox, outbound, catalogue });
     const added = await add({ baseUrl: "http://provider.invalid/v1" });
     seen = [];
     expect((await own.testProvider(admin, added.id, signal())).lastTest).toMatchObject({ ok: true, modelCount: 1 });
@@ -175,5 +179,64 @@ describe("the default model", () => {
       { id: "a", name: "A", enabled: false },
     ];
     await expect(models.chooseModels(admin, added.id, twice)).rejects.toThrow("only once");
+  });
+});
+
+describe("prices and limits of a model", () => {
+  const price = { input: 2, output: 8, cacheRead: 0.5, cacheWrite: null };
+  const details = { ...unknownDetails, price, maxContextTokens: 64_000 };
+  const listed = (id: string) => ({ id, name: id, enabled: true });
+  const find = async (providerId: string, modelId: string) =>
+    (await models.settings(person)).providers
+      .find(({ id }) => id === providerId)
+      ?.models.find(({ id }) => id === modelId);
+
+  it("are the catalogue's until an admin changes them, and again when that is taken back", async () => {
+    const { id } = await add({ kind: "anthropic" });
+    await models.chooseModels(admin, id, [listed("claude-9"), listed("own")]);
+    const before = await find(id, "claude-9");
+    expect(before).toMatchObject({ detailsFrom: "catalogue", details: { maxContextTokens: 200_000, pdfs: true } });
+    expect(await find(id, "own")).toMatchObject({ detailsFrom: "unknown", details: unknownDetails });
+
+    await models.changeModel(admin, { providerId: id, modelId: "claude-9", details });
+    await models.changeModel(admin, { providerId: id, modelId: "own", details });
+    expect(await find(id, "claude-9")).toMatchObject({ detailsFrom: "admin", details, enabled: true });
+    expect(await find(id, "own")).toMatchObject({ detailsFrom: "admin", details });
+
+    await models.changeModel(admin, { providerId: id, modelId: "claude-9", details: null });
+    expect(await find(id, "claude-9")).toEqual(before);
+    expect(await find(id, "own")).toMatchObject({ detailsFrom: "admin" });
+  });
+
+  it("stay the catalogue's when an admin saves what it says", async () => {
+    const { id } = await add({ kind: "anthropic" });
+    await models.chooseModels(admin, id, [listed("claude-9")]);
+    const same = (await find(id, "claude-9"))?.details ?? null;
+    await models.changeModel(admin, { providerId: id, modelId: "claude-9", details: same });
+    expect(await find(id, "claude-9")).toMatchObject({ detailsFrom: "catalogue" });
+  });
+
+  it("stay an admin's when models are found or chosen again", async () => {
+    const { id } = await add();
+    await models.testProvider(admin, id, signal());
+    await models.changeModel(admin, { providerId: id, modelId: "large", details });
+    await models.testProvider(admin, id, signal());
+    expect(await find(id, "large")).toMatchObject({ detailsFrom: "admin", details, name: "Large" });
+    await models.chooseModels(admin, id, [{ ...listed("large"), enabled: false }, listed("new")]);
+    expect(await find(id, "large")).toMatchObject({ detailsFrom: "admin", details, enabled: false });
+    expect(await find(id, "new")).toMatchObject({ detailsFrom: "unknown" });
+  });
+
+  it("are an admin's to change, of a model that is there, and make sense", async () => {
+    const { id } = await add();
+    await models.chooseModels(admin, id, [listed("one")]);
+    const change = (input: object, viewer = admin) =>
+      models.changeModel(viewer, { providerId: id, modelId: "one", details, ...input });
+    await expect(change({}, person)).rejects.toMatchObject({ kind: "forbidden" });
+    await expect(change({ modelId: "two" })).rejects.toMatchObject({ kind: "not-found" });
+    const wrong = { ...details, price: { ...price, input: -1 } };
+    await expect(change({ details: wrong })).rejects.toThrow("cannot be negative");
+    await expect(change({ details: { ...details, maxContextTokens: 1.5 } })).rejects.toThrow("whole number");
+    expect(await find(id, "one")).toMatchObject({ detailsFrom: "unknown" });
   });
 });

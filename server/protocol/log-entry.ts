@@ -67,7 +67,8 @@ const ask = z.object({
 });
 
 export const usageBody = z.object({
-  cost: z.number(),
+  /** In dollars; null where the price was not known when the turn ended. */
+  cost: z.number().nullable(),
   tokens: z.object({
     input: z.number(),
     output: z.number(),

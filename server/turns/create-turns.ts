@@ -5,6 +5,7 @@ import type { Actor } from "../auth/index.ts";
 import { AppError } from "../errors.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { Lifecycle } from "../lifecycle/index.ts";
+import type { TurnCosts } from "../models/index.ts";
 import { sessionId as sessionIdSchema, tenantId, userId } from "../protocol/ids.ts";
 import type { SessionLog } from "../sessions/index.ts";
 import type { Archives } from "../snapshots/index.ts";
@@ -22,6 +23,7 @@ export interface TurnsOptions {
   log: SessionLog;
   lifecycle: Lifecycle;
   archives: Pick<Archives, "openWorkspace">;
+  costs: TurnCosts;
   logger: Pick<Logger, "warn" | "error">;
   limits?: Partial<TurnLimits>;
   /** For tests that let calls to the agent fail. */
@@ -34,13 +36,14 @@ const releasePauseMilliseconds = 200;
 
 /** Turns through any process: what concerns a turn that another one runs is told to it by NOTIFY. */
 export function createTurns(options: TurnsOptions): Turns {
-  const { database, log, lifecycle, archives, logger, limits } = options;
+  const { database, log, lifecycle, archives, costs, logger, limits } = options;
   const agents = createAgentConnections(options.createAgentClient);
   const context = {
     database,
     log,
     lifecycle,
     archives,
+    costs,
     agents,
     ids: createAgentIds(),
     limits: { ...turnLimits, ...limits },

@@ -93,6 +93,8 @@ export async function driveTurn(
   }
 }
 
-function withUsage({ job }: DrivenTurn, { state }: Translator, ending: TurnEnding): TurnEnd {
-  return { ...ending, usage: sumUsage([...state.steps.values()], job.turn.startedAt ?? new Date()) };
+async function withUsage({ context, job }: DrivenTurn, { state }: Translator, ending: TurnEnding): Promise<TurnEnd> {
+  const steps = [...state.steps.values()];
+  const cost = await context.costs.costOf(job.actor, steps);
+  return { ...ending, usage: sumUsage(steps, { startedAt: job.turn.startedAt ?? new Date(), cost }) };
 }

@@ -17,7 +17,8 @@ async function createSleepingTurns(ensureRunning: Lifecycle["ensureRunning"]) {
     turnEnded() {},
   } as unknown as Lifecycle;
   const archives = { openWorkspace: () => Promise.reject(new Error("Nothing is awake.")) };
-  const turns = createTurns({ database, log, lifecycle, archives, logger: { warn() {}, error() {} } });
+  const costs = { costOf: async () => null };
+  const turns = createTurns({ database, log, lifecycle, archives, costs, logger: { warn() {}, error() {} } });
   const [row] = await database.transaction(viewer, (tx) =>
     tx.execute<{ id: string }>(sql`
       insert into sessions (tenant_id, user_id) values (${viewer.tenantId}, ${viewer.userId}) returning id`),

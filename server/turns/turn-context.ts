@@ -3,6 +3,7 @@ import type { AgentIds } from "../agent/index.ts";
 import type { Actor } from "../auth/index.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { Lifecycle } from "../lifecycle/index.ts";
+import type { TurnCosts } from "../models/index.ts";
 import type { SessionLog, TurnEnd } from "../sessions/index.ts";
 import type { Archives } from "../snapshots/index.ts";
 import type { AgentConnections } from "./agent-connections.ts";
@@ -35,6 +36,7 @@ export interface TurnContext {
   log: SessionLog;
   lifecycle: Lifecycle;
   archives: Pick<Archives, "openWorkspace">;
+  costs: TurnCosts;
   agents: AgentConnections;
   ids: AgentIds;
   limits: TurnLimits;

@@ -153,7 +153,7 @@ export function toTurn(row: TurnRow): Turn {
     endedAt: time(row.ended_at),
     undoneAt: time(row.undone_at),
     usage: {
-      cost: Number(row.cost),
+      cost: row.cost === null ? null : Number(row.cost),
       tokens: {
         input: Number(row.tokens_input),
         output: Number(row.tokens_output),

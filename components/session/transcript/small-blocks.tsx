@@ -162,8 +162,7 @@ export function End({ block }: { block: Extract<Block, { kind: "end" }> }) {
     const { tokens } = usage.body;
     parts.push(`${amount(tokens.input + tokens.cacheRead + tokens.cacheWrite)} tokens in`);
     parts.push(`${amount(tokens.output + tokens.reasoning)} out`);
-    const price = cost(usage.body.cost);
-    if (price) parts.push(price);
+    parts.push(cost(usage.body.cost));
     parts.push(duration(usage.body.milliseconds));
     if (usage.body.modelId) parts.push(usage.body.modelId);
   }

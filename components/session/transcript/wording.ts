@@ -20,8 +20,10 @@ function trimmed(value: number): string {
   return value < 99.95 ? value.toFixed(1).replace(/\.0$/, "") : String(Math.round(value));
 }
 
-export function cost(dollars: number): string | null {
-  if (dollars <= 0) return null;
+/** `$0`, `under $0.01`, `$1.20`; a dash where the price was not known. */
+export function cost(dollars: number | null): string {
+  if (dollars === null) return "cost –";
+  if (dollars <= 0) return "$0";
   return dollars < 0.01 ? "under $0.01" : `$${dollars.toFixed(2)}`;
 }
 

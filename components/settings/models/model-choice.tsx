@@ -1,29 +1,40 @@
 "use client";
 
+import { SlidersHorizontal } from "lucide-react";
 import { useId, useState } from "react";
 import { toast } from "sonner";
 import { maxModelIdLength } from "@/server/protocol/limits.ts";
+import type { ModelDetails } from "../../../server/protocol/model-details.ts";
 import { Button } from "../../ui/button.tsx";
 import { Checkbox } from "../../ui/checkbox.tsx";
 import { FailureNotice } from "../../ui/form.tsx";
 import type { Outcome } from "../../ui/outcome.ts";
 import { useOutcome } from "../../ui/use-outcome.ts";
-import type { ModelView } from "./provider-view.ts";
+import { describeDetails } from "./describe-details.ts";
+import { ModelDialog } from "./model-dialog.tsx";
+import type { ListedModel, ModelView } from "./provider-view.ts";
 
 const filterFrom = 9;
 
 interface ModelChoiceProps {
   providerName: string;
   models: ModelView[];
-  save: (models: ModelView[]) => Promise<Outcome>;
+  save: (models: ListedModel[]) => Promise<Outcome>;
+  saveDetails: (modelId: string, details: ModelDetails | null) => Promise<Outcome>;
 }
 
+export const toListed = ({ id, name, enabled }: ListedModel): ListedModel => ({ id, name, enabled });
+
 /** Which models people may use. Changes are a draft until they are saved. */
-export function ModelChoice({ providerName, models, save }: ModelChoiceProps) {
-  const [draft, setDraft] = useState(models);
+export function ModelChoice({ providerName, models, save, saveDetails }: ModelChoiceProps) {
+  const listed = models.map(toListed);
+  const [draft, setDraft] = useState(listed);
+  const [editedId, setEditedId] = useState<string | null>(null);
   const [filter, setFilter] = useState("");
   const { pending, failure, run } = useOutcome();
-  const changed = JSON.stringify(draft) !== JSON.stringify(models);
+  const changed = JSON.stringify(draft) !== JSON.stringify(listed);
+  const stored = new Map(models.map((model) => [model.id, model]));
+  const edited = editedId === null ? undefined : stored.get(editedId);
   const offered = draft.filter((model) => model.enabled).length;
   const wanted = filter.trim().toLowerCase();
   const shown = draft.filter(({ id, name }) => `${id} ${name}`.toLowerCase().includes(wanted));
@@ -55,14 +66,30 @@ export function ModelChoice({ providerName, models, save }: ModelChoiceProps) {
       {shown.length > 0 && (
         <ul className="grid max-h-80 gap-x-6 gap-y-2 overflow-y-auto py-1 sm:grid-cols-2">
           {shown.map((model) => (
-            <li key={model.id}>
+            <li key={model.id} className="flex items-start justify-between gap-2">
               <Checkbox
                 checked={model.enabled}
                 onChange={(event) => switchModel(model.id, event.target.checked)}
-                hint={model.name !== model.id && <span className="font-mono break-all">{model.id}</span>}
+                hint={
+                  <>
+                    {model.name !== model.id && <span className="block font-mono break-all">{model.id}</span>}
+                    {describeDetails(stored.get(model.id)?.details)}
+                  </>
+                }
               >
                 <span className="break-all">{model.name}</span>
               </Checkbox>
+              {stored.has(model.id) && (
+                <Button
+                  look="quiet"
+                  size="small"
+                  aria-label={`Prices and limits of ${model.name}`}
+                  title="Prices and limits"
+                  onClick={() => setEditedId(model.id)}
+                >
+                  <SlidersHorizontal aria-hidden="true" className="size-3.5" strokeWidth={1.75} />
+                </Button>
+              )}
             </li>
           ))}
         </ul>
@@ -89,10 +116,17 @@ export function ModelChoice({ providerName, models, save }: ModelChoiceProps) {
           >
             Save models
           </Button>
-          <Button size="small" onClick={() => setDraft(models)}>
+          <Button size="small" onClick={() => setDraft(listed)}>
             Undo changes
           </Button>
         </div>
+      )}
+      {edited && (
+        <ModelDialog
+          model={edited}
+          close={() => setEditedId(null)}
+          save={(details) => saveDetails(edited.id, details)}
+        />
       )}
     </div>
   );
@@ -101,7 +135,7 @@ export function ModelChoice({ providerName, models, save }: ModelChoiceProps) {
 const inputClasses =
   "h-8 rounded-control border border-control bg-raised px-2.5 text-13 transition-colors hover:border-muted";
 
-function AddModel(props: { known: ModelView[]; providerName: string; add: (id: string) => void }) {
+function AddModel(props: { known: ListedModel[]; providerName: string; add: (id: string) => void }) {
   const { known, providerName, add } = props;
   const [id, setId] = useState("");
   const problemId = useId();

@@ -7,7 +7,7 @@ import { Button } from "../../ui/button.tsx";
 import { ConfirmButton } from "../../ui/confirm-button.tsx";
 import { FailureNotice } from "../../ui/form.tsx";
 import { Time } from "../../ui/time.tsx";
-import { ModelChoice } from "./model-choice.tsx";
+import { ModelChoice, toListed } from "./model-choice.tsx";
 import { ProviderDialog } from "./provider-dialog.tsx";
 import { kindNames, type ModelActions, type ProviderView } from "./provider-view.ts";
 import type { ProviderTests } from "./use-provider-tests.ts";
@@ -62,10 +62,11 @@ export function ProviderCard({ provider, actions, tests }: ProviderCardProps) {
       )}
       <ModelChoice
         // Drafts are kept until the list itself changes.
-        key={JSON.stringify(provider.models)}
+        key={JSON.stringify(provider.models.map(toListed))}
         providerName={provider.name}
         models={provider.models}
         save={(models) => actions.chooseModels({ providerId: provider.id, models })}
+        saveDetails={(modelId, details) => actions.changeModel({ providerId: provider.id, modelId, details })}
       />
       <ProviderDialog
         open={editing}

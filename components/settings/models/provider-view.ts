@@ -1,3 +1,4 @@
+import type { DetailSource, ModelDetails } from "../../../server/protocol/model-details.ts";
 import type { Outcome } from "../../ui/outcome.ts";
 import type { PermissionPolicy } from "./permission-choice.tsx";
 
@@ -9,10 +10,15 @@ export const kindNames: Record<ProviderKind, string> = {
   "openai-compatible": "OpenAI-compatible",
 };
 
-export interface ModelView {
+export interface ListedModel {
   id: string;
   name: string;
   enabled: boolean;
+}
+
+export interface ModelView extends ListedModel {
+  details: ModelDetails;
+  detailsFrom: DetailSource;
 }
 
 export type TestView =
@@ -47,7 +53,9 @@ export interface ModelActions {
   updateProvider(input: ProviderDetails & { providerId: string }): Promise<Outcome<{ providerId: string }>>;
   removeProvider(providerId: string): Promise<Outcome>;
   testProvider(providerId: string): Promise<Outcome<{ lastTest: TestView | null }>>;
-  chooseModels(input: { providerId: string; models: ModelView[] }): Promise<Outcome>;
+  chooseModels(input: { providerId: string; models: ListedModel[] }): Promise<Outcome>;
+  /** Null goes back to the catalogue. */
+  changeModel(input: { providerId: string; modelId: string; details: ModelDetails | null }): Promise<Outcome>;
   chooseDefault(choice: { providerId: string; modelId: string } | null): Promise<Outcome>;
   choosePermissions(policy: PermissionPolicy): Promise<Outcome>;
 }

@@ -7,6 +7,7 @@ import { createCallers } from "../../gateway/create-callers.ts";
 import { createGateway } from "../../gateway/create-gateway.ts";
 import { createLogger } from "../../lib/logger.ts";
 import { createSecretBox } from "../../lib/secret-box.ts";
+import { createModelCatalogue } from "../../models/model-catalogue.ts";
 import type { LocalBackendOptions } from "../../sandboxes/backends/local/create-local-backend.ts";
 import { createTestBackend } from "../../sandboxes/backends/local/test/test-backend.ts";
 import { createSidecarClient } from "../../sandboxes/index.ts";
@@ -47,7 +48,17 @@ export async function compose(composition: Composition) {
   const proxy = { http: null, https: null, except: "" };
   const rules = { kind: "open" as const, allow };
   const egress = createEgress({ rules, proxy, findCaller: callers.find, permits: () => true, logger });
-  const gateway = createGateway({ database, secretBox, callers, egress, proxy, demoPace: "instant", logger });
+  const catalogue = createModelCatalogue({ providers: {} });
+  const gateway = createGateway({
+    database,
+    secretBox,
+    catalogue,
+    callers,
+    egress,
+    proxy,
+    demoPace: "instant",
+    logger,
+  });
   const backend = createTestBackend(home, {
     programs: { sidecar, ...(agent === "stand-in" && { opencode: standIn() }) },
     requests: {

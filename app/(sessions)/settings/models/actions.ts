@@ -4,6 +4,7 @@ import { z } from "zod";
 import { action } from "@/app/lib/action.ts";
 import { requireAdmin } from "@/server/auth/require-user.ts";
 import { permissionPolicies, providerKinds } from "@/server/models/index.ts";
+import { modelDetails } from "@/server/protocol/model-details.ts";
 import { services } from "@/server/services.ts";
 
 const longestTestMilliseconds = 15_000;
@@ -46,6 +47,13 @@ export const chooseModels = action({
   }),
   run: async ({ providerId, models }) => {
     await services().models.chooseModels(await requireAdmin(), providerId, models);
+  },
+});
+
+export const changeModel = action({
+  input: z.object({ providerId: z.string(), modelId: z.string(), details: modelDetails.nullable() }),
+  run: async (input) => {
+    await services().models.changeModel(await requireAdmin(), input);
   },
 });
 

@@ -11,8 +11,8 @@ export default async function ModelsPage() {
   const viewer = await pageUser();
   const settings = await services().models.settings(viewer);
   if (viewer.role !== "admin") return <ModelSummary {...settings} />;
-  const { addProvider, updateProvider, removeProvider, testProvider, chooseModels, chooseDefault, choosePermissions } =
-    actions;
+  const { addProvider, updateProvider, removeProvider, testProvider } = actions;
+  const { chooseModels, changeModel, chooseDefault, choosePermissions } = actions;
   return (
     <ModelSettings
       {...settings}
@@ -22,6 +22,7 @@ export default async function ModelsPage() {
         removeProvider,
         testProvider,
         chooseModels,
+        changeModel,
         chooseDefault,
         choosePermissions,
       }}
