@@ -6,6 +6,7 @@ import { createEgress } from "./egress/create-egress.ts";
 import { isAppError } from "./errors.ts";
 import { createCallers } from "./gateway/create-callers.ts";
 import { createGateway } from "./gateway/create-gateway.ts";
+import type { DemoPace } from "./gateway/demo-model/create-demo-model.ts";
 import type { Gateway } from "./gateway/index.ts";
 import type { Logger } from "./lib/logger.ts";
 import type { SecretBox } from "./lib/secret-box.ts";
@@ -35,6 +36,7 @@ export async function wireSandboxes(input: {
   stopping: AbortSignal;
   createSidecarClient: typeof createSidecarClient;
   place?: string;
+  demoPace?: DemoPace | undefined;
 }): Promise<{ gateway: Gateway; backend: SandboxBackend; lifecycle: Lifecycle }> {
   const { config, root, home, masterKey, database, secretBox, isolation, logger, stopping } = input;
   const callers = createCallers({ database });
@@ -44,7 +46,8 @@ export async function wireSandboxes(input: {
     findCaller: (headers) => callers.find(headers),
     logger,
   });
-  const { proxy, demoPace } = config;
+  const { proxy } = config;
+  const demoPace = input.demoPace ?? config.demoPace;
   const gateway = createGateway({ database, secretBox, callers, egress, proxy, demoPace, logger });
   const found =
     isolation.kind === "sandboxed"

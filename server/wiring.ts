@@ -11,6 +11,7 @@ import type { Config } from "./config.ts";
 import { AppError } from "./errors.ts";
 import { claimFileStore, createFileStore, type FileStore } from "./file-store/index.ts";
 import { createFiles } from "./files/create-files.ts";
+import type { DemoPace } from "./gateway/demo-model/create-demo-model.ts";
 import type { Logger } from "./lib/logger.ts";
 import { createLoop, type Loop } from "./lib/loop.ts";
 import { createOutbound } from "./lib/outbound.ts";
@@ -47,6 +48,8 @@ export interface WiringInput {
   place?: string;
   /** Tests put themselves between the server and its sandboxes here. */
   createSidecarClient?: typeof createSidecarClient;
+  /** For tests that let the demo model speak word by word. */
+  demoPace?: DemoPace | undefined;
   /** For tests that let calls to the agent fail. */
   createAgentClient?: CreateAgentClient | undefined;
 }
