@@ -72,7 +72,7 @@ export function vitestSelections(tests) {
     const names = tests.filter((test) => test.file === file).map(({ select }) => select);
     // A file that could not be set up runs as a whole.
     if (names.includes("")) return [file];
-    return [file, "--testNamePattern", `^(?:${names.map(escapePattern).join("|")})$`];
+    return [file, "--testNamePattern", `^(?:${names.map(namePattern).join("|")})$`];
   });
 }
 
@@ -84,7 +84,11 @@ export function playwrightSelection(tests) {
   return [...new Set(tests.map(({ file, select }) => select || file))];
 }
 
-/** @param {string} text */
-function escapePattern(text) {
-  return text.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&");
+/**
+ * Vitest has had both a blank and " > " between the names of groups.
+ *
+ * @param {string} name
+ */
+function namePattern(name) {
+  return name.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&").replaceAll(" > ", "(?: >)? ");
 }

@@ -20,39 +20,44 @@ import { relative, resolve } from "node:path";
  */
 
 /**
- * @param {{ path: string, root: string }} input a report that was never written is empty
+ * @param {{ path: string, root: string, durations?: string }} input `durations` is what scripts/vitest-durations.mjs
+ *   wrote; a report that was never written is empty
  * @returns {TestReport}
  */
-export function readTestReport({ path, root }) {
-  let report;
+export function readTestReport({ path, root, durations }) {
+  const report = readJson(path);
+  if (!report) return { tests: [], files: [] };
+  if (report.stats) return fromPlaywright(report, root);
+  return { tests: fromVitest(report, root), files: (durations && readJson(durations)) || [] };
+}
+
+/** @param {string} path */
+function readJson(path) {
   try {
-    report = JSON.parse(readFileSync(path, "utf8"));
+    return JSON.parse(readFileSync(path, "utf8"));
   } catch {
-    return { tests: [], files: [] };
+    return null;
   }
-  return report.stats ? fromPlaywright(report, root) : fromVitest(report, root);
 }
 
 /**
  * @param {any} report
  * @param {string} root
- * @returns {TestReport}
+ * @returns {TestResult[]}
  */
 function fromVitest(report, root) {
   const tests = [];
-  const files = [];
-  for (const { name: path, status, startTime, endTime, assertionResults } of report.testResults) {
+  for (const { name: path, status, assertionResults } of report.testResults) {
     const file = relative(root, path);
-    files.push({ file, milliseconds: Math.max(0, endTime - startTime) });
-    for (const { ancestorTitles, title, fullName, status: outcome } of assertionResults) {
+    for (const { ancestorTitles, title, status: outcome } of assertionResults) {
       const name = [...ancestorTitles, title].join(" > ");
-      tests.push({ file, name, outcome: outcomeOf(outcome), select: fullName });
+      tests.push({ file, name, outcome: outcomeOf(outcome), select: name });
     }
     // Its set-up failed, or it could not even be loaded.
     const hasFailedTest = assertionResults.some((/** @type {any} */ test) => test.status === "failed");
     if (status === "failed" && !hasFailedTest) tests.push({ file, name: "", outcome: failed, select: "" });
   }
-  return { tests, files };
+  return tests;
 }
 
 const failed = /** @type {const} */ ("failed");

@@ -10,16 +10,16 @@ beforeAll(async () => {
 });
 afterAll(() => rm(root, { recursive: true, force: true }));
 
-async function read(report: unknown) {
-  const path = join(root, "report.json");
+async function read(report: unknown, files: unknown = []) {
+  const [path, durations] = [join(root, "report.json"), join(root, "durations.json")];
   await writeFile(path, JSON.stringify(report));
-  return readTestReport({ path, root });
+  await writeFile(durations, JSON.stringify(files));
+  return readTestReport({ path, root, durations });
 }
 
 const vitestTest = (title: string, status: string) => ({
   ancestorTitles: ["a group"],
   title,
-  fullName: `a group ${title}`,
   status,
 });
 
@@ -30,19 +30,20 @@ describe("a report of tests", () => {
       vitestTest("fails", "failed"),
       vitestTest("no", "pending"),
     ];
-    const file = { name: join(root, "server/a.test.ts"), status: "failed", startTime: 1_000, endTime: 3_500 };
-    expect(await read({ testResults: [{ ...file, assertionResults }] })).toEqual({
-      files: [{ file: "server/a.test.ts", milliseconds: 2_500 }],
+    const file = { name: join(root, "server/a.test.ts"), status: "failed" };
+    const files = [{ file: "server/a.test.ts", milliseconds: 2_500 }];
+    expect(await read({ testResults: [{ ...file, assertionResults }] }, files)).toEqual({
+      files,
       tests: [
-        { file: "server/a.test.ts", name: "a group > works", outcome: "passed", select: "a group works" },
-        { file: "server/a.test.ts", name: "a group > fails", outcome: "failed", select: "a group fails" },
-        { file: "server/a.test.ts", name: "a group > no", outcome: "skipped", select: "a group no" },
+        { file: "server/a.test.ts", name: "a group > works", outcome: "passed", select: "a group > works" },
+        { file: "server/a.test.ts", name: "a group > fails", outcome: "failed", select: "a group > fails" },
+        { file: "server/a.test.ts", name: "a group > no", outcome: "skipped", select: "a group > no" },
       ],
     });
   });
 
   it("of Vitest tells a file that could not be set up from one with failed tests", async () => {
-    const file = { name: join(root, "a.test.ts"), status: "failed", startTime: 0, endTime: 0 };
+    const file = { name: join(root, "a.test.ts"), status: "failed" };
     const { tests } = await read({ testResults: [{ ...file, assertionResults: [vitestTest("works", "pending")] }] });
     expect(tests.map(({ name, outcome }) => [name, outcome])).toEqual([
       ["a group > works", "skipped"],
