@@ -6,7 +6,7 @@ import { runVisibly } from "./run-visibly.mjs";
 import { mergeRuns, playwrightSelection, vitestSelections, wantedAgain } from "./second-run.mjs";
 import { readTestReport } from "./test-report.mjs";
 
-const durationsReporter = fileURLToPath(new URL("../vitest-durations.mjs", import.meta.url));
+const reportOfFiles = fileURLToPath(new URL("../vitest-report.mjs", import.meta.url));
 
 /**
  * Runs Vitest and Playwright, what failed once more, and keeps what came of all of it.
@@ -38,8 +38,8 @@ export function createTestRunner({ root, steps, environment, output = "inherit" 
   async function runOnce({ name, command, parameters, timeoutMilliseconds }) {
     runs += 1;
     const path = join(reports, `${runs}.json`);
-    const durations = join(reports, `${runs}.durations.json`);
-    const reporters = ["--reporter=json", `--outputFile.json=${path}`, `--reporter=${durationsReporter}`];
+    const files = join(reports, `${runs}.files.json`);
+    const reporters = ["--reporter=json", `--outputFile.json=${path}`, `--reporter=${reportOfFiles}`];
     const ok = await runVisibly({
       doing: `Testing: ${name}`,
       done: `Tested: ${name}`,
@@ -47,11 +47,11 @@ export function createTestRunner({ root, steps, environment, output = "inherit" 
       command,
       parameters: [...parameters, ...(command === "vitest" ? reporters : [])],
       cwd: root,
-      environment: { ...environment, PLAYWRIGHT_JSON_OUTPUT_FILE: path, VITEST_DURATIONS_FILE: durations },
+      environment: { ...environment, PLAYWRIGHT_JSON_OUTPUT_FILE: path, VITEST_FILES_REPORT: files },
       timeoutMilliseconds,
       output,
     });
-    return { ok, report: readTestReport({ path, root, durations }) };
+    return { ok, report: readTestReport({ path, root, files }) };
   }
 
   /**

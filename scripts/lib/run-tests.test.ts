@@ -22,8 +22,17 @@ const files = {
     });`,
   "set-up.test.mjs": `
     import { existsSync, writeFileSync } from "node:fs";
-    import { beforeAll, it } from "vitest";
-    beforeAll(() => { if (!${again("set-up")}) throw new Error("not yet"); });
+    import { beforeAll, describe, it } from "vitest";
+    it("is there at once", () => {});
+    it.skip("is left out", () => {});
+    describe("a group", () => {
+      beforeAll(() => { if (!${again("set-up")}) throw new Error("not yet"); });
+      it("works", () => {});
+    });`,
+  "load.test.mjs": `
+    import { existsSync, writeFileSync } from "node:fs";
+    import { it } from "vitest";
+    if (!${again("load")}) throw new Error("not yet");
     it("works", () => {});`,
   "broken.test.mjs": 'import { expect, it } from "vitest"; it("breaks", () => expect(1).toBe(2));',
 };
@@ -48,18 +57,21 @@ describe("running tests", () => {
     });
     const run = (words: string[]) =>
       runner.vitest({ name: "fixture", projects: ["all"], words, timeoutMilliseconds: 60_000 });
-    expect(await run(["noise", "set-up"])).toBe(true);
+    expect(await run(["noise", "set-up", "load"])).toBe(true);
     expect(await run(["broken"])).toBe(false);
     runner.close();
     expect(outcomeLines(runner.all)).toEqual([
       "skipped: noise.test.mjs > a group (with signs?) > is left out",
+      "skipped: set-up.test.mjs > is left out",
+      "flaky: load.test.mjs > the file itself",
       "flaky: noise.test.mjs > a group (with signs?) > stumbles [once] | or so",
-      "flaky: set-up.test.mjs > set-up",
+      "flaky: set-up.test.mjs > a group > works",
       "failed: broken.test.mjs > breaks",
-      "3 passed, 1 failed, 1 skipped",
+      "5 passed, 1 failed, 2 skipped",
     ]);
     expect(runner.all.files.map(({ file }) => file).sort()).toEqual([
       "broken.test.mjs",
+      "load.test.mjs",
       "noise.test.mjs",
       "set-up.test.mjs",
     ]);

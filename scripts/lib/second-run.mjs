@@ -43,7 +43,7 @@ export function mergeRuns({ first, second }) {
       ? ofFile(test.file).length > 0 && !ofFile(test.file).some(isBroken)
       : test.outcome === "failed" && after.get(keyOf(test)) === "passed";
   const flaky = before.filter(isMended);
-  // Of a file whose set-up worked the second time only, the second run alone says anything.
+  // Of a file that could be loaded the second time only, the second run alone says anything.
   const replaced = new Set(flaky.filter(isBroken).map(({ file }) => file));
   const tests = before.flatMap((test) => {
     if (replaced.has(test.file)) return isBroken(test) ? ofFile(test.file) : [];
@@ -70,7 +70,7 @@ export function vitestSelections(tests) {
   const files = [...new Set(tests.map(({ file }) => file))];
   return files.map((file) => {
     const names = tests.filter((test) => test.file === file).map(({ select }) => select);
-    // A file that could not be set up runs as a whole.
+    // A file that could not be loaded runs as a whole.
     if (names.includes("")) return [file];
     return [file, "--testNamePattern", `^(?:${names.map(namePattern).join("|")})$`];
   });

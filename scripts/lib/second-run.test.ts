@@ -35,7 +35,7 @@ describe("a test that failed", () => {
   });
 });
 
-describe("a file whose set-up failed", () => {
+describe("a file that could not be loaded", () => {
   const first = run(false, test("a.ts", "", "failed"), test("a.ts", "works", "skipped"));
 
   it("counts by its second run", () => {
