@@ -29,7 +29,7 @@ export function wantedAgain({ report }) {
 export function mergeRuns({ first, second }) {
   const before = first.report.tests;
   // A run that failed for no reason that it could name, as an error outside of any test.
-  const unnamed = { file: "the run itself", name: "", outcome: /** @type {const} */ ("failed"), select: "" };
+  const unnamed = { file: "the run itself", name: "see above", outcome: /** @type {const} */ ("failed"), select: "" };
   const isUnnamed = (/** @type {TestRun} */ run) =>
     !run.ok && run.report.tests.every(({ outcome }) => outcome !== "failed");
   if (isUnnamed(first)) return { tests: [...before, unnamed], flaky: [] };
