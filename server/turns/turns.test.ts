@@ -188,7 +188,7 @@ test("a stop by another process counts although nobody could be told of it", pat
 
 test("a tool that runs while the server is replaced loses none of its output", patience, async () => {
   const sessionId = await server.newSession();
-  await server.prompt(sessionId, "run `for i in 1 2 3 4 5 6 7 8; do echo line $i; sleep 1; done`");
+  await server.prompt(sessionId, "run `for i in 1 2 3 4 5 6 7 8; do echo line $i; sleep 0.5; done`");
   await server.follow(sessionId, ({ entries }) => JSON.stringify(entries).includes("line 2"));
   await server.restart();
   const state = await server.follow(sessionId, ended());
