@@ -11,19 +11,19 @@ export interface ErrorMessageProps {
 export function ErrorMessage({ error, reset }: ErrorMessageProps) {
   return (
     <MessagePage
-      title="This page failed"
+      title="Something went wrong on this page"
       action={
         <>
           <Button look="primary" size="large" onClick={reset}>
             Try again
           </Button>
           <Button size="large" onClick={() => window.location.assign("/")}>
-            Go to the start
+            Go to the start page
           </Button>
         </>
       }
     >
-      <p>What was saved before is safe. If it happens again, tell whoever runs this server.</p>
+      <p>Everything saved so far is safe. If it happens again, tell whoever runs this server.</p>
       {error.digest && (
         <p className="mt-2 text-13">
           Reference <code className="font-mono text-ink">{error.digest}</code>

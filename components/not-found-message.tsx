@@ -8,11 +8,11 @@ export function NotFoundMessage() {
       title="There is nothing here"
       action={
         <Link href="/" className={buttonClasses({ look: "primary", size: "large" })}>
-          Go to the start
+          Go to the start page
         </Link>
       }
     >
-      The address is wrong, what it named is gone, or it belongs to somebody else.
+      The address may be wrong, or this page was deleted or belongs to somebody else.
     </MessagePage>
   );
 }

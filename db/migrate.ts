@@ -3,6 +3,7 @@ import { drizzle } from "drizzle-orm/postgres-js";
 import { migrate } from "drizzle-orm/postgres-js/migrator";
 import postgres from "postgres";
 import { grantToApplicationRole } from "./application-role.ts";
+import { applyFunctions } from "./apply-functions.ts";
 import { DatabaseProblem, describeConnectionProblem } from "./database-problem.ts";
 
 const migrationsFolder = new URL("./migrations", import.meta.url).pathname;
@@ -30,6 +31,7 @@ export async function prepareDatabase(input: PrepareDatabaseInput): Promise<{ ap
     await owner`select pg_advisory_lock(${migrationLock})`;
     await refuseNewerVersion(owner);
     await migrate(drizzle(owner), { migrationsFolder });
+    await applyFunctions(owner);
     // Before the role: a server with a wrong key must not change the password the others use.
     await requireSameMasterKey(owner, input.masterKeyCheck);
     const applicationUrl = await grantToApplicationRole(owner, input);
@@ -73,7 +75,7 @@ async function requireSameMasterKey(owner: postgres.Sql, check: string): Promise
   const [row] = await owner<{ same: boolean }[]>`select claim_installation(${check}) as same`;
   if (row?.same) return;
   throw new DatabaseProblem(
-    "The master key is not the one this database was made with, so its secrets cannot be read. Give the right one in DORMOUSE_MASTER_KEY, or the DORMOUSE_HOME whose master-key file holds it.",
+    "The master key is not the one this database was made with, so its secrets cannot be read. Set the right one in DORMOUSE_MASTER_KEY, or the DORMOUSE_HOME whose master-key file holds it.",
   );
 }
 

@@ -34,6 +34,19 @@ describe("the configuration", () => {
     expect(parseConfig({ DORMOUSE_PORT: "3000" }).port).toEqual({ kind: "fixed", port: 3000 });
   });
 
+  it("takes the port from PORT as other programs do, unless it has one of its own", () => {
+    expect(parseConfig({ PORT: "8080" }).port).toEqual({ kind: "fixed", port: 8080 });
+    expect(parseConfig({ PORT: "" }).port).toEqual({ kind: "default", port: 3000 });
+    expect(parseConfig({ PORT: "8080", DORMOUSE_PORT: "9090" }).port).toEqual({ kind: "fixed", port: 9090 });
+    expect(problemsOf({ PORT: "http" })).toEqual(["PORT: must be a port number"]);
+    expect(problemsOf({ PORT: "http", DORMOUSE_PORT: "9090" })).toEqual([]);
+  });
+
+  it("takes the address from its own variable alone, since others name the machine", () => {
+    expect(parseConfig({ HOST: "0.0.0.0", HOSTNAME: "ada-laptop" }).host).toBe("127.0.0.1");
+    expect(parseConfig({ HOST: "10.0.0.1", DORMOUSE_HOST: "0.0.0.0" }).host).toBe("0.0.0.0");
+  });
+
   it("makes links without a double slash", () => {
     expect(parseConfig({ DORMOUSE_PUBLIC_URL: "https://dormouse.example.com//" }).publicUrl).toBe(
       "https://dormouse.example.com",
@@ -53,7 +66,7 @@ describe("the configuration", () => {
 
   it("refuses a misspelt name, but not what belongs to the tests or to others", () => {
     expect(problemsOf({ DORMOUSE_PROT: "3000" })).toEqual(["DORMOUSE_PROT: no such variable"]);
-    expect(problemsOf({ DORMOUSE_TEST_CHROMIUM: "/usr/bin/chromium", PORT: "x" })).toEqual([]);
+    expect(problemsOf({ DORMOUSE_TEST_CHROMIUM: "/usr/bin/chromium", HOSTNAME: "x" })).toEqual([]);
   });
 
   it("never half-configures the database", () => {
@@ -65,6 +78,16 @@ describe("the configuration", () => {
       ownerUrl: url,
       applicationUrl: null,
     });
+  });
+
+  it("listens for sandboxes only where it is told to", () => {
+    expect(parseConfig({}).sandboxListen).toBeNull();
+    const listen = (value: string) => parseConfig({ DORMOUSE_SANDBOX_LISTEN: value }).sandboxListen;
+    expect(listen("0.0.0.0:3001")).toEqual({ host: "0.0.0.0", port: 3001 });
+    expect(listen("[::]:3001")).toEqual({ host: "::", port: 3001 });
+    for (const value of ["3001", "localhost", "http://localhost:3001", "localhost:99999"]) {
+      expect(problemsOf({ DORMOUSE_SANDBOX_LISTEN: value })).toEqual([expect.stringContaining("must be host:port")]);
+    }
   });
 
   it("keeps objects in its home, or where it is told", () => {
@@ -109,7 +132,7 @@ describe("the configuration", () => {
     expect(problemsOf(s3)).toEqual([expect.stringContaining("DORMOUSE_S3_BUCKET: is missing")]);
     expect(problemsOf(bucket)).toEqual([expect.stringContaining("needs DORMOUSE_FILE_STORE=s3")]);
     expect(problemsOf({ ...s3, ...bucket, DORMOUSE_FILE_STORE_ROOT: "/mnt" })).toEqual([
-      expect.stringContaining("DORMOUSE_FILE_STORE_ROOT: has no meaning"),
+      expect.stringContaining("DORMOUSE_FILE_STORE_ROOT: cannot be used when"),
     ]);
     expect(problemsOf({ ...s3, ...bucket, DORMOUSE_S3_ACCESS_KEY_ID: "ada" })).toEqual([
       expect.stringContaining("DORMOUSE_S3_SECRET_ACCESS_KEY: is missing"),

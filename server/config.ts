@@ -44,10 +44,15 @@ export interface HostException {
   port: number | null;
 }
 
+const portNumber = z.coerce.number("must be a port number").int().min(0).max(65535).optional();
+
 const variables = z.object({
   DORMOUSE_HOME: z.string().min(1).default(".dormouse"),
   DORMOUSE_HOST: z.string().min(1).default("127.0.0.1"),
-  DORMOUSE_PORT: z.coerce.number("must be a port number").int().min(0).max(65535).optional(),
+  DORMOUSE_PORT: portNumber,
+  // What hosts and shells set for every program; where ours is set too, ours counts. There is nothing of the
+  // kind for the address: HOST and HOSTNAME name the machine in many shells, and would open Dormouse to others.
+  PORT: portNumber,
   DORMOUSE_PUBLIC_URL: z
     .url({ protocol: /^https?$/, error: "must be an http:// or https:// address" })
     .transform((value) => value.replace(/\/+$/, ""))
@@ -74,6 +79,7 @@ const variables = z.object({
     )
     .optional(),
   DORMOUSE_ISOLATION: z.enum(["auto", "sandboxed", "host"]).default("auto"),
+  DORMOUSE_SANDBOX_LISTEN: z.string().transform(toListenAddress).optional(),
   DORMOUSE_DEMO_PACE: z.enum(["human", "instant"]).default("human"),
   DORMOUSE_EGRESS: z.enum(["open", "off"]).default("open"),
   DORMOUSE_EGRESS_ALLOW: z
@@ -112,6 +118,7 @@ export function parseConfig(environment: Record<string, string | undefined> = pr
     Object.entries(environment).filter(([, value]) => value !== undefined && value !== ""),
   );
   for (const name of ["HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"]) given[name] ??= given[name.toLowerCase()];
+  if (given.DORMOUSE_PORT !== undefined) delete given.PORT;
   const problems = unknownVariables(given);
   const parsed = variables.safeParse(given);
   if (!parsed.success) {
@@ -122,21 +129,21 @@ export function parseConfig(environment: Record<string, string | undefined> = pr
     throw new ConfigError(problems);
   }
   const value = parsed.data;
+  const port = value.DORMOUSE_PORT ?? value.PORT;
   return {
     mode: given.NODE_ENV === "development" ? ("development" as const) : ("production" as const),
     home: resolve(value.DORMOUSE_HOME),
     host: value.DORMOUSE_HOST,
     /** A port that was asked for is never silently replaced; the default may move to the next free one. */
-    port:
-      value.DORMOUSE_PORT === undefined
-        ? ({ kind: "default", port: 3000 } as const)
-        : ({ kind: "fixed", port: value.DORMOUSE_PORT } as const),
+    port: port === undefined ? ({ kind: "default", port: 3000 } as const) : ({ kind: "fixed", port } as const),
     publicUrl: value.DORMOUSE_PUBLIC_URL ?? null,
     trustedProxies: value.DORMOUSE_TRUSTED_PROXIES,
     masterKey: value.DORMOUSE_MASTER_KEY
       ? ({ kind: "environment", key: Buffer.from(value.DORMOUSE_MASTER_KEY, "base64") } as const)
       : ({ kind: "file" } as const),
     isolation: value.DORMOUSE_ISOLATION,
+    /** Where sandboxes without a socket of their own reach the server; null: there are none. */
+    sandboxListen: value.DORMOUSE_SANDBOX_LISTEN ?? null,
     /** How fast the built-in demo model speaks. */
     demoPace: value.DORMOUSE_DEMO_PACE,
     egress: { kind: value.DORMOUSE_EGRESS, allow: value.DORMOUSE_EGRESS_ALLOW },
@@ -197,6 +204,17 @@ function toHostException(value: string, context: z.RefinementCtx): HostException
   return { host: match[1].replace(/^\[|\]$/g, "").toLowerCase(), port };
 }
 
+/** Port 0 is any that is free. */
+function toListenAddress(value: string, context: z.RefinementCtx): { host: string; port: number } {
+  const [, host, digits] = /^(\[[0-9a-f:.]+\]|[^:\s/]+):(\d{1,5})$/i.exec(value) ?? [];
+  const port = Number(digits);
+  if (!host || port > 65535) {
+    context.addIssue("must be host:port, such as 0.0.0.0:3001");
+    return z.NEVER;
+  }
+  return { host: host.replace(/^\[|\]$/g, ""), port };
+}
+
 // A misspelt name would otherwise be ignored in silence. What the tests are told is no concern of the server.
 function unknownVariables(given: Record<string, unknown>): string[] {
   return Object.keys(given)
@@ -223,7 +241,7 @@ function fileStoreProblems(given: Record<string, unknown>): string[] {
   const problems: string[] = [];
   if (!given.DORMOUSE_S3_BUCKET) problems.push("DORMOUSE_S3_BUCKET: is missing, and DORMOUSE_FILE_STORE is s3");
   if (given.DORMOUSE_FILE_STORE_ROOT)
-    problems.push("DORMOUSE_FILE_STORE_ROOT: has no meaning when DORMOUSE_FILE_STORE is s3");
+    problems.push("DORMOUSE_FILE_STORE_ROOT: cannot be used when DORMOUSE_FILE_STORE is s3");
   if (!given.DORMOUSE_S3_ACCESS_KEY_ID !== !given.DORMOUSE_S3_SECRET_ACCESS_KEY) {
     const missing = given.DORMOUSE_S3_ACCESS_KEY_ID ? "DORMOUSE_S3_SECRET_ACCESS_KEY" : "DORMOUSE_S3_ACCESS_KEY_ID";
     problems.push(`${missing}: is missing; the two go together`);

@@ -18,6 +18,20 @@ const statusByKind = {
 
 export type ErrorKind = keyof typeof statusByKind;
 
+/** Why somebody else does what was wanted, or nobody can any more: whoever hears it changes nothing and goes. */
+export type Refusal = "lease-superseded" | "lease-elsewhere" | "turn-moved" | "no-session";
+
+/** What a turn that fails with the error says as its code; an answer of opencode has its status. */
+export type FailureCode = "wake-failed" | "stream-error" | `${number}`;
+
+export interface ErrorDetails {
+  cause?: unknown;
+  refusal?: Refusal | undefined;
+  code?: FailureCode | undefined;
+  /** opencode's, or its provider's. */
+  requestId?: string | undefined;
+}
+
 export interface ErrorBody {
   error: { kind: ErrorKind; message: string; reference?: string };
 }
@@ -28,17 +42,29 @@ const brand = Symbol.for("dormouse.app-error");
 export class AppError extends Error {
   readonly [brand] = true;
   readonly kind: ErrorKind;
+  readonly refusal: Refusal | undefined;
+  readonly code: FailureCode | undefined;
+  readonly requestId: string | undefined;
   reference: string | undefined;
 
-  constructor(kind: ErrorKind, message: string, options?: { cause?: unknown }) {
-    super(message, options);
+  constructor(kind: ErrorKind, message: string, { cause, refusal, code, requestId }: ErrorDetails = {}) {
+    super(message, cause === undefined ? undefined : { cause });
     this.name = "AppError";
     this.kind = kind;
+    this.refusal = refusal;
+    this.code = code;
+    this.requestId = requestId;
   }
 }
 
 export function isAppError(value: unknown): value is AppError {
   return typeof value === "object" && value !== null && brand in value;
+}
+
+/** That refusal; without one, any. */
+export function isRefused(value: unknown, refusal?: Refusal): value is AppError & { refusal: Refusal } {
+  if (!isAppError(value) || value.refusal === undefined) return false;
+  return refusal === undefined || value.refusal === refusal;
 }
 
 export function isErrorKind(value: string): value is ErrorKind {

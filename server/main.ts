@@ -28,17 +28,21 @@ process.on("SIGINT", () => {
   lifetime.beginEnd();
   if (interrupts > 1) void endAtOnce();
 });
+// `npm run dev` after a change: the next process takes over Postgres and sandboxes.
+process.on("message", (message) => {
+  if (message === "reload") lifetime.beginReload();
+});
 process.on("unhandledRejection", (error) =>
-  logger.error({ err: error }, "A promise failed and nobody was waiting for it"),
+  logger.error({ err: error }, "A promise was rejected and nothing handled it"),
 );
 process.on("uncaughtException", (error) => {
-  logger.fatal({ err: error }, "Something failed outside every handler: stopping");
+  logger.fatal({ err: error }, "An error was thrown that nothing handled: stopping");
   process.exitCode = 1;
   lifetime.beginEnd();
 });
 
 try {
-  const { url, databaseLost, listensBeyondLoopback, setupCode } = await start({
+  const { url, port, databaseLost, listensBeyondLoopback, setupCode } = await start({
     config,
     root,
     logger,
@@ -46,6 +50,7 @@ try {
     setEnvironment: (values) => Object.assign(process.env, values),
   });
   console.log(`\nDormouse is ready at ${url}${listensBeyondLoopback ? " (and reachable from other machines)" : ""}\n`);
+  process.send?.({ port });
   if (setupCode) console.log(`Set-up code for the first page: ${setupCode}\n`);
   void databaseLost.then(() => {
     console.error(
@@ -55,7 +60,7 @@ try {
     lifetime.beginEnd();
   });
   await aborted(lifetime.stopping);
-  console.log("Stopping …");
+  if (!lifetime.reloading) console.log("Stopping …");
 } catch (error) {
   process.exitCode = 1;
   if (!lifetime.stopping.aborted) reportFailure(error);
@@ -76,7 +81,7 @@ function readConfig() {
 
 function reportFailure(error: unknown): void {
   if (isBootError(error)) console.error(`\n${error.message}`);
-  else logger.fatal({ err: error }, "The start failed for a reason that Dormouse does not know");
+  else logger.fatal({ err: error }, "Dormouse could not start because of an unexpected error");
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

@@ -1,9 +1,8 @@
 import type { Database } from "../db/client.ts";
-import { BootError } from "./boot/boot-error.ts";
+import type { IsolationFound } from "./accounts/index.ts";
 import { deriveKey } from "./boot/master-key.ts";
 import type { Config } from "./config.ts";
 import { createEgress } from "./egress/create-egress.ts";
-import { isAppError } from "./errors.ts";
 import { createCallers } from "./gateway/create-callers.ts";
 import { createGateway } from "./gateway/create-gateway.ts";
 import type { Gateway } from "./gateway/index.ts";
@@ -11,15 +10,19 @@ import type { Logger } from "./lib/logger.ts";
 import type { SecretBox } from "./lib/secret-box.ts";
 import { createLifecycle } from "./lifecycle/create-lifecycle.ts";
 import type { Lifecycle } from "./lifecycle/index.ts";
-import { readPlace } from "./lifecycle/read-place.ts";
+import { readHomeId } from "./lifecycle/read-home-id.ts";
 import { createSigningKey } from "./lifecycle/signing-key.ts";
-import { createLocalBackend } from "./sandboxes/backends/local/create-local-backend.ts";
-import { findBubblewrap } from "./sandboxes/backends/local/find-bubblewrap.ts";
-import { findPrograms, type SandboxPrograms } from "./sandboxes/backends/local/find-programs.ts";
 import type { createSidecarClient } from "./sandboxes/create-sidecar-client.ts";
-import type { Isolation } from "./sandboxes/isolation.ts";
-import type { SandboxBackend } from "./sandboxes/sandbox-backend.ts";
 import type { Archives } from "./snapshots/index.ts";
+import { type BackendInput, wireBackends } from "./wire-backends.ts";
+
+export interface WiredSandboxes {
+  gateway: Gateway;
+  isolation: IsolationFound;
+  /** Who wakes them; needs what keeps their memory, which needs the file store. */
+  wireLifecycle(archives: Pick<Archives, "wakeHistory">): Promise<Lifecycle>;
+  close(): Promise<void>;
+}
 
 /** The part of the composition root that runs sandboxes: what they call, where they run, who wakes them. */
 export async function wireSandboxes(input: {
@@ -29,14 +32,13 @@ export async function wireSandboxes(input: {
   masterKey: Buffer;
   database: Database;
   secretBox: SecretBox;
-  isolation: Isolation;
-  archives: Pick<Archives, "wakeHistory">;
   logger: Logger;
   stopping: AbortSignal;
   createSidecarClient: typeof createSidecarClient;
-  place?: string;
-}): Promise<{ gateway: Gateway; backend: SandboxBackend; lifecycle: Lifecycle }> {
-  const { config, root, home, masterKey, database, secretBox, isolation, logger, stopping } = input;
+  backends?: Parameters<typeof wireBackends>[0]["makers"];
+  homeId?: string;
+}): Promise<WiredSandboxes> {
+  const { config, home, masterKey, database, secretBox, logger } = input;
   const callers = createCallers({ database });
   const egress = createEgress({
     rules: config.egress,
@@ -46,40 +48,30 @@ export async function wireSandboxes(input: {
   });
   const { proxy, demoPace } = config;
   const gateway = createGateway({ database, secretBox, callers, egress, proxy, demoPace, logger });
-  const found =
-    isolation.kind === "sandboxed"
-      ? await findBubblewrap(config.searchPath, AbortSignal.any([stopping, AbortSignal.timeout(10_000)]))
-      : null;
-  const backend = createLocalBackend({
-    home,
-    programs: requirePrograms(root),
-    bubblewrap: found && "path" in found ? found : null,
-    hostAllowed: config.isolation !== "sandboxed",
-    searchPath: config.searchPath,
+  const requests: BackendInput["requests"] = {
     serve(request, response) {
       if (!gateway.handle(request, response)) response.writeHead(404).end();
     },
     connect: (request, socket, head) => gateway.connect(request, socket, head),
+  };
+  const { backends, isolation, close } = await wireBackends({
+    ...input,
+    ...(input.backends && { makers: input.backends }),
+    requests,
+    isSandbox: async (headers) => (await callers.find(headers)) !== null,
+    onListenerError: (error) => logger.error({ err: error }, "A sandbox's token could not be checked"),
   });
-  const lifecycle = createLifecycle({
-    database,
-    backend,
-    strongest: isolation.kind,
-    secretBox,
-    signingKey: createSigningKey(deriveKey(masterKey, "sidecar-signing")),
-    createSidecarClient: input.createSidecarClient,
-    agentConfig: (caller) => gateway.agentConfig(caller),
-    wakeHistory: (wake) => input.archives.wakeHistory(wake),
-    place: input.place ?? (await readPlace(home)),
-    logger,
-  });
-  return { gateway, backend, lifecycle };
-}
-
-function requirePrograms(root: string): SandboxPrograms {
-  try {
-    return findPrograms(root);
-  } catch (error) {
-    throw isAppError(error) ? new BootError(error.message, { cause: error }) : error;
-  }
+  const wireLifecycle: WiredSandboxes["wireLifecycle"] = async (archives) =>
+    createLifecycle({
+      database,
+      backends,
+      secretBox,
+      signingKey: createSigningKey(deriveKey(masterKey, "sidecar-signing")),
+      createSidecarClient: input.createSidecarClient,
+      agentConfig: (caller) => gateway.agentConfig(caller),
+      wakeHistory: (wake) => archives.wakeHistory(wake),
+      homeId: input.homeId ?? (await readHomeId(home)),
+      logger,
+    });
+  return { gateway, isolation, wireLifecycle, close };
 }

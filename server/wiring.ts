@@ -19,7 +19,6 @@ import { announceModels } from "./models/announce-models.ts";
 import { createModels } from "./models/create-models.ts";
 import { createSandboxes } from "./sandboxes/create-sandboxes.ts";
 import { createSidecarClient } from "./sandboxes/create-sidecar-client.ts";
-import { type Isolation, probeIsolation } from "./sandboxes/isolation.ts";
 import type { Services } from "./services.ts";
 import { createSessionLog } from "./sessions/create-session-log.ts";
 import { createSessions } from "./sessions/create-sessions.ts";
@@ -44,7 +43,9 @@ export interface WiringInput {
   logger: Logger;
   stopping: AbortSignal;
   /** For tests of several servers that share a home, as others share a cluster: then they are no predecessors of each other. */
-  place?: string;
+  homeId?: string;
+  /** Instead of those of wire-backends.ts; for tests of a backend of their own. */
+  backends?: Parameters<typeof wireSandboxes>[0]["backends"];
   /** Tests put themselves between the server and its sandboxes here. */
   createSidecarClient?: typeof createSidecarClient;
   /** For tests that let calls to the agent fail. */
@@ -73,16 +74,22 @@ const sweepTurnsEveryMilliseconds = 5_000;
 const archiveEveryMilliseconds = 15 * 60_000;
 const claimMilliseconds = 5_000;
 
-/** The composition root: the only place that makes adapters and hands them to those who use them. */
+/** The composition root: alone makes adapters and hands them to those who use them. */
 export async function wire(input: WiringInput): Promise<Wiring> {
   const { config, masterKey, logger, publicUrl, stopping } = input;
-  const isolation = await requireIsolation(config, stopping);
   const database = createDatabase(input.applicationUrl);
+  const secretBox = createSecretBox(deriveKey(masterKey, "stored-secrets"));
+  const sandboxes = await wireSandboxes({ createSidecarClient, ...input, database, secretBox }).catch(
+    async (error: unknown) => {
+      await database.close();
+      throw error;
+    },
+  );
+  const { gateway, isolation } = sandboxes;
   const limits = createAttemptLimits(database);
   const setupCode = input.listensBeyondLoopback ? makeSetupCode(masterKey) : null;
   const accounts = createAccounts({ database, limits, publicUrl, setupCode, isolation });
 
-  const secretBox = createSecretBox(deriveKey(masterKey, "stored-secrets"));
   const fileStore = await openFileStore({ ...input, database });
   const outbound = createOutbound(config.proxy);
   const hub = createLogHub();
@@ -93,14 +100,7 @@ export async function wire(input: WiringInput): Promise<Wiring> {
     });
   const storing = { database, fileStore, logger, onSessionChanged };
   const archives = createArchives(storing);
-  const { gateway, backend, lifecycle } = await wireSandboxes({
-    createSidecarClient,
-    ...input,
-    database,
-    isolation,
-    secretBox,
-    archives,
-  });
+  const lifecycle = await sandboxes.wireLifecycle(archives);
   const { createAgentClient } = input;
   const turns = createTurns({ database, log, lifecycle, archives, logger, createAgentClient });
   const snapshots = createSnapshots({ ...storing, archives, lifecycle });
@@ -194,19 +194,11 @@ export async function wire(input: WiringInput): Promise<Wiring> {
     async close() {
       files.close();
       await Promise.all([gateway.close(), log.close(), outbound.destroy()]);
-      await backend.close();
+      await sandboxes.close();
       await fileStore.close();
       await database.close();
     },
   };
-}
-
-async function requireIsolation(config: Config, signal: AbortSignal): Promise<Isolation> {
-  const found = await probeIsolation({ wanted: config.isolation, searchPath: config.searchPath, signal });
-  if (config.isolation === "sandboxed" && found.kind === "host") {
-    throw new BootError(`DORMOUSE_ISOLATION asks for sandboxed, but this machine cannot give it. ${found.reason}`);
-  }
-  return found;
 }
 
 /** A store that does not answer is none of a start's business; one that answers as another's is. */
@@ -233,7 +225,7 @@ async function openFileStore(
       ? `The file store (${at}) belongs to another installation of Dormouse.`
       : `The file store (${at}) is not the one that holds this installation's archives: perhaps its disk is not mounted.`;
   throw new BootError(
-    `${found} Give the right one in DORMOUSE_FILE_STORE_ROOT or DORMOUSE_S3_BUCKET. If that is gone for good, start once with DORMOUSE_FILE_STORE_NEW=true: archives that are not in the new one are then lost.`,
+    `${found} Set the right one in DORMOUSE_FILE_STORE_ROOT or DORMOUSE_S3_BUCKET. If that is gone for good, start once with DORMOUSE_FILE_STORE_NEW=true: archives that are not in the new one are then lost.`,
   );
 }
 

@@ -31,7 +31,7 @@ export function action<Schema extends z.ZodType, Value>(options: ActionOptions<S
 
 async function toFailure(error: unknown): Promise<Failure> {
   if (!isAppError(error)) {
-    return { ok: false, message: "Something went wrong on our side.", reference: services().reportError(error) };
+    return { ok: false, message: "Something went wrong on the server.", reference: services().reportError(error) };
   }
   const failure: Failure = { ok: false, message: error.message, reference: error.reference };
   if (error.kind !== "unauthenticated") return failure;

@@ -9,6 +9,6 @@ export function idempotencyKey(given: unknown): string {
   if (read.success) return read.data;
   throw new AppError(
     "invalid-input",
-    "Give an idempotency key of 1 to 200 characters, so that a repeated call does not ask twice.",
+    "Send an idempotency key of 1 to 200 characters, so that a repeated request does not run twice.",
   );
 }

@@ -6,7 +6,7 @@ const maxBodyBytes = 1024 * 1024;
 
 /** The body of a call, read no further than it may be long. */
 export async function readJson<Schema extends z.ZodType>(request: Request, schema: Schema): Promise<z.output<Schema>> {
-  const tooLarge = () => new AppError("too-large", "This call is too large: its body may have at most 1 MB.");
+  const tooLarge = () => new AppError("too-large", "This request is too large. The limit is 1 MB.");
   if (Number(request.headers.get("content-length") ?? 0) > maxBodyBytes) throw tooLarge();
   const chunks: Uint8Array[] = [];
   let bytes = 0;
@@ -23,6 +23,6 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw new AppError("invalid-input", "The body of this call is not JSON.");
+    throw new AppError("invalid-input", "The request body is not JSON.");
   }
 }

@@ -19,7 +19,7 @@ export function route<P extends Parameters = Parameters>(
 }
 
 function internal(error: unknown): AppError {
-  const unknown = new AppError("internal", "Something went wrong on our side.", { cause: error });
+  const unknown = new AppError("internal", "Something went wrong on the server.", { cause: error });
   unknown.reference = services().reportError(error);
   return unknown;
 }
@@ -30,5 +30,5 @@ function refuseForeignOrigin(request: Request): void {
   if (!origin || !request.headers.has("cookie")) return;
   const host = request.headers.get("host");
   if (origin === services().publicUrl || (host && URL.canParse(origin) && new URL(origin).host === host)) return;
-  throw new AppError("forbidden", "This call came from another site and was refused.");
+  throw new AppError("forbidden", "This request came from another site and was refused.");
 }

@@ -32,9 +32,7 @@ export function InviteButton({ create }: { create: CreateInvite }) {
         open={open}
         onOpenChange={setOpen}
         title={url ? "The invite is ready" : "Invite somebody"}
-        description={
-          url ? "Send this link to the person. It is shown only now: Dormouse keeps no copy of it." : undefined
-        }
+        description={url ? "Send this link to the person. It is shown only once: Dormouse keeps no copy." : undefined}
       >
         {url ? <InviteLink url={url} /> : <InviteForm create={create} onCreated={setUrl} />}
       </Dialog>
@@ -51,7 +49,7 @@ function InviteForm({ create, onCreated }: { create: CreateInvite; onCreated: (u
     >
       <Field
         name="note"
-        label="For whom"
+        label="Who is it for?"
         maxLength={accountLimits.maxInviteNote}
         autoComplete="off"
         hint="A note for you and other admins. Nothing is sent."
@@ -60,7 +58,7 @@ function InviteForm({ create, onCreated }: { create: CreateInvite; onCreated: (u
         name="role"
         label="Role"
         defaultValue="user"
-        hint="Admins see every sandbox, invite people and choose models. Nobody reads another's sessions."
+        hint="Admins see every sandbox, invite people and choose models. Nobody can read another person's sessions."
       >
         <option value="user">User</option>
         <option value="admin">Admin</option>

@@ -51,7 +51,7 @@ export function InviteTable({ invites, revoke }: { invites: Invite[]; revoke: (i
                   consequence="Its link stops working at once. You can create another."
                   confirmLabel="Revoke"
                   confirm={() => revoke(invite.id)}
-                  onDone={() => toast.success("The invite is revoked.")}
+                  onDone={() => toast.success("Invite revoked.")}
                 >
                   Revoke
                 </ConfirmButton>

@@ -71,7 +71,7 @@ function DisableButton({ person, disable }: { person: Person; disable: PeopleTab
     <ConfirmButton
       label={`Disable ${person.name}`}
       title={`Disable ${person.name}?`}
-      consequence={`${person.email} is signed out everywhere at once and cannot sign in again until enabled. Sessions and files are kept.`}
+      consequence={`${person.email} will be signed out everywhere at once and cannot sign in until enabled again. Sessions and files are kept.`}
       confirmLabel="Disable"
       confirm={() => disable(person.id)}
       onDone={() => toast.success(`${person.name} is disabled.`)}

@@ -1,8 +1,7 @@
+import type { SandboxState } from "@/server/protocol/sandbox.ts";
 import { type DotTone, StateDot } from "../ui/badge.tsx";
 import { Cell, HeadCell, Row, Table } from "../ui/table.tsx";
 import { Time } from "../ui/time.tsx";
-
-type SandboxState = "provisioning" | "running" | "sleeping" | "failed" | "terminated";
 
 export interface SandboxView {
   id: string;

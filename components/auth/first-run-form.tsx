@@ -42,8 +42,8 @@ export function FirstRunForm({ needsSetupCode, isolation, complete }: FirstRunFo
           spellCheck={false}
           required
           placeholder="XXXX-XXXX-XXXX"
-          hint="Other machines can reach this page, so it asks for the code in the terminal where Dormouse was started."
-          messages={{ missing: "Please give the set-up code." }}
+          hint="You will find the code in the terminal where Dormouse was started."
+          messages={{ missing: "Enter the set-up code." }}
         />
       )}
       <Field
@@ -53,7 +53,7 @@ export function FirstRunForm({ needsSetupCode, isolation, complete }: FirstRunFo
         maxLength={accountLimits.maxName}
         required
         hint="A company, a team, or just you."
-        messages={{ missing: "Please give the organisation a name." }}
+        messages={{ missing: "Enter a name for the organisation." }}
       />
       <PersonFields />
       <IsolationFound isolation={isolation} />
@@ -69,7 +69,7 @@ function IsolationFound({ isolation }: { isolation: FirstRunFormProps["isolation
   if (isolation.kind === "sandboxed") {
     return (
       <Notice tone="ok" title="Agents are sandboxed on this machine">
-        Proved by a trial run with {isolation.detail}.
+        Confirmed by a test run with {isolation.detail}.
       </Notice>
     );
   }
@@ -81,7 +81,7 @@ function IsolationFound({ isolation }: { isolation: FirstRunFormProps["isolation
       <Checkbox
         name="consent"
         required
-        hint="It can read and change whatever the user running Dormouse can, and use the network as this machine does."
+        hint="It can read and change everything that the user running Dormouse can, and use this machine's network."
       >
         I agree that the agent runs as a plain process on this machine.
       </Checkbox>

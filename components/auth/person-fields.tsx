@@ -13,7 +13,7 @@ export function EmailField() {
       maxLength={maxEmail}
       spellCheck={false}
       required
-      messages={{ missing: "Please give an email address.", form: "That does not look like an email address." }}
+      messages={{ missing: "Enter an email address.", form: "That does not look like an email address." }}
     />
   );
 }
@@ -27,10 +27,10 @@ export function NewPasswordField({ name = "password", label = "Password" }: { na
       autoComplete="new-password"
       maxLength={maxPassword}
       required
-      hint={`At least ${minPassword} characters. A sentence is good.`}
+      hint={`At least ${minPassword} characters. A short sentence works well.`}
       pattern={`.{${minPassword},}`}
       messages={{
-        missing: "Please choose a password.",
+        missing: "Choose a password.",
         form: `A password needs at least ${minPassword} characters.`,
       }}
     />
@@ -47,7 +47,7 @@ export function PersonFields() {
         autoComplete="name"
         maxLength={maxName}
         required
-        messages={{ missing: "Please give a name." }}
+        messages={{ missing: "Enter your name." }}
       />
       <EmailField />
       <NewPasswordField />

@@ -19,7 +19,7 @@ export function SignInForm({ next }: { next: string }) {
         type="password"
         autoComplete="current-password"
         required
-        messages={{ missing: "Please give your password." }}
+        messages={{ missing: "Enter your password." }}
       />
       <FormFailure />
       <SubmitButton size="large" pendingLabel="Signing in …">

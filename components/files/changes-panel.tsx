@@ -13,7 +13,7 @@ export function ChangesPanel({ entries }: { entries: readonly LogEntry[] }) {
     return (
       <div className="flex flex-1 flex-col justify-center gap-1 px-8 pb-16">
         <p className="text-15 font-semibold">No changes yet</p>
-        <p className="text-13 text-muted">What the agent writes and edits is listed here, file by file.</p>
+        <p className="text-13 text-muted">Files that the agent writes or edits are listed here.</p>
       </div>
     );
   }

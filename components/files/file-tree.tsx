@@ -21,7 +21,7 @@ export function FileTree(props: FileTreeProps) {
 function Level({ path, depth, ...tree }: FileTreeProps & { path: string; depth: number }) {
   const folder = Object.hasOwn(tree.folders, path) ? tree.folders[path] : undefined;
   const inset = { paddingLeft: `${depth * 14 + 8}px` };
-  if (!folder) return depth > 0 ? <Remark inset={inset}>Reading …</Remark> : null;
+  if (!folder) return depth > 0 ? <Remark inset={inset}>Loading …</Remark> : null;
   return (
     <ul aria-label={path === "" ? "Files" : path} className="flex flex-col">
       {folder.entries.map((entry) => (
@@ -34,7 +34,7 @@ function Level({ path, depth, ...tree }: FileTreeProps & { path: string; depth: 
       ))}
       {depth > 0 && folder.entries.length === 0 && !folder.problem && <Remark inset={inset}>Empty</Remark>}
       {depth > 0 && folder.problem && <Remark inset={inset}>{folder.problem}</Remark>}
-      {folder.truncated && <Remark inset={inset}>There are more files than can be shown.</Remark>}
+      {folder.truncated && <Remark inset={inset}>Not all files are shown: there are too many.</Remark>}
     </ul>
   );
 }

@@ -78,7 +78,7 @@ function Content({ entry, address }: Pick<FileViewerProps, "entry" | "address">)
   }, [address, path, size, modifiedAt, tooLarge]);
 
   if (tooLarge) {
-    return <Remark>{`${fileSize(size)} are too much to show here. Download the file to open it.`}</Remark>;
+    return <Remark>{`This file is ${fileSize(size)}, too large to show here. Download it to open it.`}</Remark>;
   }
   if (!loaded) {
     return (

@@ -36,7 +36,7 @@ export function FilesPanel({ sessionId, pulse, sandbox }: FilesPanelProps) {
     const isUnseen = !root && (sandbox === "sleeping" || sandbox === "failed");
     return (
       <div className="flex flex-1 flex-col justify-center gap-1 px-8 pb-16">
-        <p className="text-15 font-semibold">{isUnseen ? "Files are kept" : "No files yet"}</p>
+        <p className="text-15 font-semibold">{isUnseen ? "Your files are kept" : "No files yet"}</p>
         <p className="text-13 text-muted">
           {root?.problem ?? (isUnseen ? keptWords : "Files appear here when the agent makes them.")}
         </p>
@@ -47,7 +47,7 @@ export function FilesPanel({ sessionId, pulse, sandbox }: FilesPanelProps) {
     <div className="flex min-h-0 flex-1 flex-col">
       {(root.problem || !awake) && (
         <Notice tone={sandbox === "sleeping" ? "asleep" : "plain"} className="m-2">
-          {awake ? root.problem : "The sandbox is not awake."} Shown as last seen.
+          {awake ? root.problem : "The sandbox is not awake."} This list may be out of date.
         </Notice>
       )}
       <div className={`min-h-0 overflow-y-auto p-2 ${shown ? "max-h-[40%] shrink-0 border-b border-line" : "flex-1"}`}>
@@ -71,7 +71,7 @@ export function FilesPanel({ sessionId, pulse, sandbox }: FilesPanelProps) {
   );
 }
 
-const keptWords = "They can be seen again once the sandbox is awake: it wakes when you send a message.";
+const keptWords = "You will see them again once the sandbox is awake. It wakes when you send a message.";
 
 function findEntry(folders: Folders, path: string): FileEntry | null {
   const folder = folders[path.split("/").slice(0, -1).join("/")];

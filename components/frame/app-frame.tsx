@@ -22,7 +22,7 @@ export function AppFrame({ children, ...sidebar }: SidebarProps & { children: Re
         href="#main"
         className="sr-only z-10 rounded-control bg-ink px-3 py-2 text-13 text-bg focus:not-sr-only focus:fixed focus:top-2 focus:left-2"
       >
-        Skip to the page
+        Skip to content
       </a>
       <div className="sticky top-0 hidden h-dvh w-62 shrink-0 flex-col border-r border-line bg-panel lg:flex">
         <Sidebar {...sidebar} />

@@ -16,7 +16,7 @@ export function SessionList({ sessions }: { sessions: ListedSession[] }) {
   return (
     <nav aria-label="Sessions" className="min-h-0 flex-1 overflow-y-auto px-2 pb-3">
       <h2 className="px-2 pb-1.5 text-12 font-medium tracking-normal text-muted">Sessions</h2>
-      {sessions.length === 0 && <p className="px-2 py-1 text-13 text-muted">None yet.</p>}
+      {sessions.length === 0 && <p className="px-2 py-1 text-13 text-muted">No sessions yet.</p>}
       <ul className="flex flex-col gap-0.5">
         {sessions.map((session) => (
           <li key={session.id}>

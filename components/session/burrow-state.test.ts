@@ -57,12 +57,17 @@ describe("the words for the agent's memory", () => {
     toMemoryWords({ ...session, memory: { status, cause, at: null } });
 
   it("do not say of a session that has just begun that something was lost", () => {
-    expect(words("fresh", null)).toBe("New memory");
-    expect(words("fresh", "The agent did not know this session any more.")).toBe("Fresh memory");
+    expect(words("fresh", null)).toBe("Memory starts here");
+    expect(words("fresh", "The agent no longer knew this session.")).toBe("Memory lost");
   });
 
   it("name every other status", () => {
     const said = (["intact", "restored", "replayed", "partial"] as const).map((status) => words(status, null));
-    expect(said).toEqual(["Memory intact", "Memory restored", "Memory replayed from the log", "Memory partial"]);
+    expect(said).toEqual([
+      "Memory intact",
+      "Memory restored",
+      "Memory rebuilt from the transcript",
+      "Memory incomplete",
+    ]);
   });
 });

@@ -35,7 +35,7 @@ export function toBurrow(
     case "failed":
       return {
         line: "failed",
-        words: session.sandbox.cause ?? "The sandbox failed · starts again when you send",
+        words: session.sandbox.cause ?? "The sandbox failed · restarts when you send",
         isAsleep: false,
       };
     default:
@@ -57,26 +57,29 @@ function isAsking(entries: readonly LogEntry[], turnId: string): boolean {
 const memoryWords = {
   intact: "Memory intact",
   restored: "Memory restored",
-  replayed: "Memory replayed from the log",
-  partial: "Memory partial",
-  fresh: "Fresh memory",
+  replayed: "Memory rebuilt from the transcript",
+  partial: "Memory incomplete",
+  fresh: "Memory lost",
 } as const;
 
 export function toMemoryWords(session: SessionState | null): string | null {
   if (!session) return null;
   const { status, cause } = session.memory;
   // Without a cause nothing was lost: the session has only just begun.
-  return status === "fresh" && cause === null ? "New memory" : memoryWords[status];
+  return status === "fresh" && cause === null ? "Memory starts here" : memoryWords[status];
 }
 
 const meanings = {
-  intact: "The agent remembers this conversation itself.",
-  restored: "The agent's memory was brought back from its archive.",
-  replayed: "The agent lost its memory and was told the conversation again, word by word.",
-  partial: "The agent was told the newest part of the conversation again; the rest did not fit.",
-  fresh: "The agent remembers nothing from before.",
+  intact: "The agent remembers this conversation.",
+  restored: "The agent's memory was restored from its archive.",
+  replayed: "The agent lost its memory and was given the whole conversation again.",
+  partial:
+    "The agent lost its memory and was given only the latest part of the conversation again. The rest was too long.",
+  fresh: "The agent does not remember this conversation.",
 } as const;
 
 export function memoryMeaning({ memory: { status, cause } }: SessionState): string {
-  return status === "fresh" && cause === null ? "The agent remembers what is said from here on." : meanings[status];
+  return status === "fresh" && cause === null
+    ? "This conversation is new. The agent remembers it from here on."
+    : meanings[status];
 }

@@ -32,7 +32,7 @@ export function ConnectionNotice() {
         ) : status.state === "connecting" ? (
           "Connecting to the server …"
         ) : (
-          "Connection lost. Trying again; the agent works on, and nothing is missed."
+          "Connection lost. Reconnecting … The agent keeps working, and you will not miss anything."
         )}
       </span>
       {status.state === "lost" && <Elapsed from={status.since} to={null} />}

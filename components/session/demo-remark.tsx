@@ -5,13 +5,13 @@ import type { Role } from "@/server/protocol/roles.ts";
 export function DemoRemark({ role }: { role: Role }) {
   return (
     <p className="text-12 text-muted">
-      The demo model answers: a script without a mind.{" "}
+      This is the demo model: it follows a fixed script.{" "}
       {role === "admin" ? (
         <Link href="/settings/models" className="text-ink underline underline-offset-2">
-          Add a real one in Settings → Models
+          Add a real model in Settings → Models
         </Link>
       ) : (
-        "An admin can add a real one."
+        "An admin can add a real model."
       )}
     </p>
   );

@@ -35,7 +35,7 @@ export function SessionHeader({ sessionId, title, mark }: SessionHeaderProps) {
       <ConfirmButton
         label="Delete this session"
         title="Delete this session?"
-        consequence="Its transcript, its files and its snapshots are deleted for good."
+        consequence="Its transcript, files and snapshots will be deleted for good."
         confirmLabel="Delete"
         size="icon"
         confirm={() => deleteSession(sessionId)}
@@ -61,7 +61,7 @@ function TurnMenu({ sessionId }: { sessionId: string }) {
     <Menu
       trigger={
         <>
-          <span className="sr-only">More about this conversation</span>
+          <span className="sr-only">More actions</span>
           <Ellipsis aria-hidden="true" className={icon} strokeWidth={1.75} />
         </>
       }
@@ -71,10 +71,10 @@ function TurnMenu({ sessionId }: { sessionId: string }) {
         Undo the last turn
       </MenuItem>
       <MenuItem icon={<Redo2 aria-hidden="true" className={icon} />} onClick={() => void start("redo")}>
-        Bring back what was undone
+        Redo what was undone
       </MenuItem>
       <MenuItem icon={<FoldVertical aria-hidden="true" className={icon} />} onClick={() => void start("compact")}>
-        Summarise to make room
+        Summarise the conversation
       </MenuItem>
     </Menu>
   );

@@ -145,7 +145,8 @@ function Welcome() {
     <Column>
       <p className="text-20 font-semibold">What shall we make?</p>
       <p className="text-15 text-muted">
-        Say it in your own words. The agent works in a sandbox with files of its own; you see what it does here.
+        Describe it in your own words. The agent works in a sandbox with its own files, and you can watch what it does
+        here.
       </p>
     </Column>
   );

@@ -25,15 +25,15 @@ export function DeviceList({ devices, end }: { devices: SignedInDevice[]; end: (
           </div>
           {!device.current && (
             <ConfirmButton
-              label={`End the sign-in of ${describeDevice(device.userAgent)}`}
-              title="End this sign-in?"
-              consequence={`${describeDevice(device.userAgent)} at ${device.clientAddress} has to sign in again. Nothing else is lost.`}
-              confirmLabel="End sign-in"
+              label={`Sign out of ${describeDevice(device.userAgent)}`}
+              title="Sign out of this device?"
+              consequence={`${describeDevice(device.userAgent)} at ${device.clientAddress} will have to sign in again. Nothing else is lost.`}
+              confirmLabel="Sign out"
               look="secondary"
               confirm={() => end(device.id)}
-              onDone={() => toast.success("The sign-in has ended.")}
+              onDone={() => toast.success("The device is signed out.")}
             >
-              End
+              Sign out
             </ConfirmButton>
           )}
         </li>

@@ -18,7 +18,7 @@ export function PasswordForm({ email, change }: PasswordFormProps) {
       submit={({ current = "", next = "" }) => change({ current, next })}
       onSuccess={(_, form) => {
         form.reset();
-        toast.success("Your password is changed. Other devices are signed out.");
+        toast.success("Password changed. Your other devices have been signed out.");
       }}
     >
       {/* Tells password stores whose password this is. */}
@@ -29,7 +29,7 @@ export function PasswordForm({ email, change }: PasswordFormProps) {
         type="password"
         autoComplete="current-password"
         required
-        messages={{ missing: "Please give your current password." }}
+        messages={{ missing: "Enter your current password." }}
       />
       <NewPasswordField name="next" label="New password" />
       <FormFailure />

@@ -11,7 +11,7 @@ export function ProfileForm({ name, save }: { name: string; save: (input: { name
     <Form
       label="Your profile"
       submit={(values) => save({ name: values.name ?? "" })}
-      onSuccess={() => toast.success("Your name is saved.")}
+      onSuccess={() => toast.success("Name saved.")}
     >
       <Field
         name="name"
@@ -20,7 +20,7 @@ export function ProfileForm({ name, save }: { name: string; save: (input: { name
         autoComplete="name"
         maxLength={accountLimits.maxName}
         required
-        messages={{ missing: "Please give a name." }}
+        messages={{ missing: "Enter your name." }}
       />
       <FormFailure />
       <div>

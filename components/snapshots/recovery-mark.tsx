@@ -10,8 +10,8 @@ import { type RecoveryLook, toRecoveryWords } from "./recovery-words.ts";
 const looks: Record<RecoveryLook, { icon: typeof CircleCheck; tint: string; help: string }> = {
   saving: { icon: CircleDashed, tint: "text-muted", help: "A snapshot of the session’s files is being taken." },
   failed: { icon: CircleAlert, tint: "text-danger", help: "The session’s files could not be saved." },
-  restoring: { icon: History, tint: "text-asleep", help: "The session’s files go back to a snapshot." },
-  saved: { icon: CircleCheck, tint: "text-ok", help: "The session’s files were last saved then." },
+  restoring: { icon: History, tint: "text-asleep", help: "The session’s files are restored from a snapshot." },
+  saved: { icon: CircleCheck, tint: "text-ok", help: "The session’s files were last saved at this time." },
   unsaved: { icon: CircleDashed, tint: "text-muted", help: "There is no snapshot of the session’s files yet." },
 };
 
@@ -50,7 +50,7 @@ export function RecoveryMark({ recovery, sandbox, onOpen }: RecoveryMarkProps) {
           {at && <Time at={new Date(at)} justNow="just now" />}
           {cause && <span className="max-md:sr-only"> · {cause}</span>}
         </span>
-        <span className="sr-only">, see the snapshots</span>
+        <span className="sr-only">, show snapshots</span>
       </button>
       {/* Only a failure is worth interrupting for. */}
       <span role="status" className="sr-only">

@@ -29,5 +29,5 @@ test("a failure outweighs what was saved before, until the next attempt", () => 
 test("a restore is under way while the sandbox is awake, and waits for it else", () => {
   const restoring = { ...nothing, savedAt, restoring: true };
   expect(toRecoveryWords(restoring, "running").short).toBe("Restoring …");
-  expect(toRecoveryWords(restoring, "sleeping").short).toBe("Restores at wake");
+  expect(toRecoveryWords(restoring, "sleeping").short).toBe("Restores on wake");
 });

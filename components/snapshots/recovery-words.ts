@@ -21,7 +21,7 @@ export function toRecoveryWords(
   if (saving) return { ...plain, look: "saving", short: "Saving …" };
   if (problem) return { ...plain, look: "failed", short: "Not saved", cause: problem };
   if (restoring) {
-    return { ...plain, look: "restoring", short: sandbox === "running" ? "Restoring …" : "Restores at wake" };
+    return { ...plain, look: "restoring", short: sandbox === "running" ? "Restoring …" : "Restores on wake" };
   }
   if (savedAt) return { ...plain, look: "saved", lead: "Saved", short: "", at: savedAt };
   return { ...plain, look: "unsaved", short: "Not saved yet" };

@@ -10,12 +10,12 @@ import { Moment } from "../ui/moment.tsx";
 import { useOutcome } from "../ui/use-outcome.ts";
 
 const doneWords: Record<SnapshotRestored["outcome"], string> = {
-  restored: "The files are as they were in the snapshot.",
-  "at-next-wake": "The files are put back when the sandbox wakes next.",
+  restored: "Snapshot restored. The files are as they were then.",
+  "at-next-wake": "The files will be restored when the sandbox next wakes.",
 };
 
 const asideWords =
-  "What was there before could not be saved whole, so the sandbox keeps it in managed/replaced as well.";
+  "The previous files could not be saved completely, so the sandbox also keeps them in managed/replaced.";
 
 interface RestoreButtonProps {
   sessionId: string;
@@ -38,7 +38,7 @@ export function RestoreButton({ sessionId, snapshot, awake, recovery, onRestored
       confirmLook="primary"
       className="pointer-coarse:h-10"
       confirm={() => restoreSnapshot(sessionId, snapshot.id)}
-      progress={recovery.saving ? "Saving what is there now …" : "Restoring …"}
+      progress={recovery.saving ? "Saving the current files …" : "Restoring …"}
       failureTitle="The snapshot was not restored"
       onDone={({ outcome, setAside }) => {
         toast.success(doneWords[outcome], setAside ? { description: asideWords } : {});
@@ -55,7 +55,7 @@ function WithdrawButton(props: { sessionId: string; snapshotId: string; onWithdr
 
   async function withdraw() {
     const outcome = await withdrawRestore(sessionId, snapshotId);
-    if (outcome.ok) toast.success("The files stay as they are.");
+    if (outcome.ok) toast.success("Restore cancelled. The files stay as they are.");
     else toast.error(outcome.message);
     onWithdrawn();
     return outcome;
@@ -63,7 +63,7 @@ function WithdrawButton(props: { sessionId: string; snapshotId: string; onWithdr
 
   return (
     <Button size="small" look="quiet" className="pointer-coarse:h-10" pending={pending} onClick={() => run(withdraw)}>
-      Don’t restore
+      Cancel restore
     </Button>
   );
 }
@@ -73,26 +73,22 @@ function Consequence({ at, awake, newest }: { at: string; awake: boolean; newest
   return (
     <span className="flex flex-col gap-2">
       <span>
-        All files of this session become what they were in the snapshot of <Moment at={new Date(at)} />
-        {awake ? "." : ", as soon as the sandbox wakes."}
+        All files of this session will be replaced with those from <Moment at={new Date(at)} />
+        {awake ? "." : " when the sandbox wakes."}
       </span>
       {awake ? (
         <span>
-          A snapshot of what is there now is taken first, so that you can go back. If that fails, nothing changes.
+          The current files are saved in a snapshot first, so you can go back. If that fails, nothing changes.
         </span>
       ) : (
         <span>
-          {newest && newest !== at ? (
-            <>
-              You can go back to the newest snapshot, of <Moment at={new Date(newest)} />.{" "}
-            </>
-          ) : null}
-          What was changed after the newest snapshot is in none.
+          Changes made after <Moment at={new Date(newest ?? at)} /> are in no snapshot yet. They are saved first if the
+          sandbox’s disk still has them when it wakes; otherwise they are lost.
         </span>
       )}
       <span>
-        Folders that can be made again, like <code className="font-mono text-12">node_modules</code>, are in no
-        snapshot. The conversation stays as it is.
+        Folders that can be regenerated, like <code className="font-mono text-12">node_modules</code>, are never in a
+        snapshot. The conversation does not change.
       </span>
     </span>
   );

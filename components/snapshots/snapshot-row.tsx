@@ -27,7 +27,7 @@ export function SnapshotRow({ sessionId, snapshot, awake, restore, wasOpen, onOp
   if (snapshot.state === "writing") {
     return (
       <li className="flex items-center gap-2 border-b border-line px-4 py-2.5 text-13 text-muted">
-        <Spinner className="size-3.5" /> Being taken
+        <Spinner className="size-3.5" /> Taking a snapshot …
       </li>
     );
   }
@@ -43,7 +43,7 @@ export function SnapshotRow({ sessionId, snapshot, awake, restore, wasOpen, onOp
         <ChevronRight aria-hidden="true" className="size-3.5 shrink-0 text-muted" strokeWidth={1.75} />
         <span className="min-w-0 flex-1">
           <span className="block font-medium">
-            <span className="sr-only">Look into the snapshot of </span>
+            <span className="sr-only">Open the snapshot from </span>
             <Moment at={at} />
           </span>
           <span className="block truncate text-12 text-muted">
@@ -72,12 +72,12 @@ function FailedRow({ snapshot, awake }: { snapshot: Snapshot; awake: boolean }) 
         tone="danger"
         title={
           <>
-            Not saved on <Moment at={new Date(snapshot.createdAt)} />
+            Snapshot failed on <Moment at={new Date(snapshot.createdAt)} />
           </>
         }
       >
         <p>{snapshot.cause}</p>
-        {awake && <p className="pt-1">The sandbox stays awake until its files are safe.</p>}
+        {awake && <p className="pt-1">The sandbox stays awake until its files are saved.</p>}
       </Notice>
     </li>
   );

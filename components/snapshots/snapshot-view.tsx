@@ -40,7 +40,7 @@ export function SnapshotView({ sessionId, snapshot, restore, onBack }: SnapshotV
         </Button>
         <div className="min-w-0 flex-1 text-13">
           <h2 className="truncate font-medium">
-            Snapshot of <Moment at={at} />
+            Snapshot from <Moment at={at} />
           </h2>
           <p className="truncate text-12 text-muted">
             <Time at={at} justNow="just now" /> · {toSnapshotWords(snapshot, files)}
@@ -94,7 +94,7 @@ function Contents({ sessionId, snapshotId, files }: { sessionId: string; snapsho
     <>
       <LeftOut files={files} />
       {folders[""]?.entries.length === 0 ? (
-        <Middle title="No files" words="There was nothing but empty folders when it was taken." />
+        <Middle title="No files" words="There were only empty folders when it was taken." />
       ) : (
         <div
           className={`min-h-0 overflow-y-auto p-2 ${selected ? "max-h-[40%] shrink-0 border-b border-line" : "flex-1"}`}

@@ -14,7 +14,7 @@ const snapshot: Snapshot = {
 
 test("a snapshot is described in one line", () => {
   expect(toSnapshotWords(snapshot)).toBe("2 KB");
-  expect(toSnapshotWords({ ...snapshot, restoreRequested: true })).toBe("2 KB · restores at wake");
+  expect(toSnapshotWords({ ...snapshot, restoreRequested: true })).toBe("2 KB · restores on wake");
   const file = { path: "src/a", kind: "file" as const, size: 1, modifiedAt: snapshot.createdAt };
   const files = { entries: [{ ...file, path: "src", kind: "directory" as const }, file], leftOut: [], leftOutCount: 0 };
   expect(toSnapshotWords(snapshot, { ...files, truncated: false })).toBe("2 KB · 1 file");
@@ -27,21 +27,21 @@ const words = (leftOut: SnapshotFiles["leftOut"], unnamed = 0) =>
 
 test("what was left out is named as far as that is readable", () => {
   expect(words([])).toBeNull();
-  expect(words(regenerable("node_modules"))).toBe("node_modules is left out; it can be made again.");
+  expect(words(regenerable("node_modules"))).toBe("node_modules is left out; it can be regenerated.");
   expect(words(regenerable("node_modules", ".next"))).toBe(
-    "node_modules and .next are left out; they can be made again.",
+    "node_modules and .next are left out; they can be regenerated.",
   );
   expect(words(regenerable("node_modules", ".next", ".cache"))).toBe(
-    "node_modules and 2 more are left out; they can be made again.",
+    "node_modules and 2 more are left out; they can be regenerated.",
   );
   expect(words(regenerable("a/__pycache__"), 500)).toBe(
-    "a/__pycache__ and 500 more are left out; they can be made again.",
+    "a/__pycache__ and 500 more are left out; they can be regenerated.",
   );
 });
 
 test("what cannot be made again is told apart", () => {
-  expect(words([{ path: "agent.sock", reason: "special-file" }])).toBe("agent.sock is not kept.");
+  expect(words([{ path: "agent.sock", reason: "special-file" }])).toBe("agent.sock is not saved.");
   expect(words([...regenerable("node_modules"), { path: "secret", reason: "unreadable" }])).toBe(
-    "node_modules is left out; it can be made again. secret is not kept.",
+    "node_modules is left out; it can be regenerated. secret is not saved.",
   );
 });

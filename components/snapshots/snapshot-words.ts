@@ -6,7 +6,7 @@ export function toSnapshotWords({ bytes, restoreRequested }: Snapshot, files: Sn
   const parts = [
     bytes === null ? null : fileSize(bytes),
     files && countFiles(files),
-    restoreRequested ? "restores at wake" : null,
+    restoreRequested ? "restores on wake" : null,
   ];
   return parts.filter((part) => part !== null).join(" · ");
 }
@@ -26,19 +26,19 @@ export function toLeftOutWords({ leftOut, leftOutCount }: LeftOut): string | nul
   const unnamed = leftOutCount - leftOut.length;
   const sentences = [
     again.length > 0 &&
-      `${named(again, unnamed)} left out; ${again.length + unnamed === 1 ? "it" : "they"} can be made again.`,
-    lost.length > 0 && `${named(lost, again.length > 0 ? 0 : unnamed)} not kept.`,
+      `${named(again, unnamed)} left out; ${again.length + unnamed === 1 ? "it" : "they"} can be regenerated.`,
+    lost.length > 0 && `${named(lost, again.length > 0 ? 0 : unnamed)} not saved.`,
   ];
   return sentences.filter(Boolean).join(" ") || null;
 }
 
 const reasons: Record<SnapshotFiles["leftOut"][number]["reason"], string> = {
-  regenerable: "can be made again",
+  regenerable: "can be regenerated",
   "managed-link": "comes with the sandbox",
-  "link-leads-out": "a link out of the session’s files",
-  "special-file": "not a file",
+  "link-leads-out": "a link that points outside the session’s files",
+  "special-file": "not a regular file",
   unreadable: "could not be read",
-  vanished: "went away meanwhile",
+  vanished: "disappeared while saving",
 };
 
 export function toReasonWords({ reason }: SnapshotFiles["leftOut"][number]): string {

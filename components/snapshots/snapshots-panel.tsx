@@ -19,7 +19,7 @@ import { useSnapshots } from "./use-snapshots.ts";
 const words: Record<SnapshotTaken["outcome"], string> = {
   verified: "Snapshot taken.",
   unchanged: "Nothing has changed since the last snapshot.",
-  empty: "There are no files to keep yet.",
+  empty: "There are no files to save yet.",
 };
 
 interface SnapshotsPanelProps {
@@ -77,7 +77,7 @@ export function SnapshotsPanel({ sessionId, awake, recovery }: SnapshotsPanelPro
         <p className="text-13 text-muted">
           {newest ? (
             <>
-              Files are safe as of <Moment at={new Date(newest.createdAt)} />
+              Files saved as of <Moment at={new Date(newest.createdAt)} />
             </>
           ) : (
             "Copies of this session’s files"
@@ -112,7 +112,7 @@ export function SnapshotsPanel({ sessionId, awake, recovery }: SnapshotsPanelPro
         <div className="flex flex-1 flex-col justify-center gap-1 px-8 pb-16">
           <p className="text-15 font-semibold">No snapshots yet</p>
           <p className="text-13 text-muted">
-            While the sandbox is awake, changed files are copied every 15 minutes. You can go back to any copy.
+            While the sandbox is awake, changed files are saved every 15 minutes. You can go back to any snapshot.
           </p>
         </div>
       )}

@@ -29,7 +29,7 @@ export function CopyButton({ text, label = "Copy" }: { text: string; label?: str
   return (
     <Button onClick={copy} className="min-w-24">
       <Icon aria-hidden="true" className="size-4" />
-      <span aria-live="polite">{state === "ready" ? label : state === "copied" ? "Copied" : "Select it"}</span>
+      <span aria-live="polite">{state === "ready" ? label : state === "copied" ? "Copied" : "Copy failed"}</span>
     </Button>
   );
 }

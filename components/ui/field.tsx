@@ -74,7 +74,7 @@ function LabelledField({ name, label, hint, messages = {}, className, children }
       <BaseField.Label className="text-13 font-medium">{label}</BaseField.Label>
       {children}
       {hint && <BaseField.Description className="text-12 text-muted">{hint}</BaseField.Description>}
-      <Problem match="valueMissing">{messages.missing ?? `${label} is needed.`}</Problem>
+      <Problem match="valueMissing">{messages.missing ?? `${label} is required.`}</Problem>
       <Problem match="typeMismatch">{messages.form ?? `${label} does not look right.`}</Problem>
       <Problem match="patternMismatch">{messages.form ?? `${label} does not look right.`}</Problem>
     </BaseField.Root>

@@ -37,7 +37,7 @@ interface Row {
 const statement =
   "select turn, open, number::text, version::text, to_json(at) as at from start_turn($1::uuid, $2::uuid, $3::uuid, $4, $5, $6::uuid, $7::bigint, $8, $9::bigint, $10::uuid, $11)";
 
-/** One round trip; see 0008_start-turn.sql. Null when there is no such session. */
+/** One round trip; see functions/start-turn.sql. Null when there is no such session. */
 export async function startTurn(database: Database, start: TurnStart): Promise<StartedTurnRow | null> {
   const [row] = await database.call<Row>(statement, [
     start.tenantId,

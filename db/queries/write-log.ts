@@ -19,7 +19,7 @@ export interface LogWrite {
 const statement =
   "select first_number::text as first, last_version::text as last from write_log($1::uuid, $2::uuid, $3::uuid, $4::uuid, $5::bigint, $6, $7::bigint, $8::uuid, $9, $10, $11)";
 
-/** One round trip; see 0005_write-log.sql. */
+/** One round trip; see functions/write-log.sql. */
 export async function writeLog(
   database: Database,
   write: LogWrite,

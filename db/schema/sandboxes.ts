@@ -1,10 +1,15 @@
 import { sql } from "drizzle-orm";
-import { bigint, index, integer, jsonb, pgTable, text, unique, uniqueIndex, uuid } from "drizzle-orm/pg-core";
+import { bigint, check, index, integer, jsonb, pgTable, text, unique, uniqueIndex, uuid } from "drizzle-orm/pg-core";
+import {
+  type LifecycleVerb,
+  lifecycleVerbs,
+  type OperationPhase,
+  operationStates,
+} from "../../server/protocol/lifecycle-verbs.ts";
+import { type SandboxAddress, sandboxStates } from "../../server/protocol/sandbox.ts";
 import { archiveKinds, archiveStates } from "../../server/protocol/snapshots.ts";
 import { at, createdAt, id, ownRowsOrAdmin, updatedAt } from "./columns.ts";
 import { tenants, users } from "./people.ts";
-
-const states = ["provisioning", "running", "sleeping", "failed", "terminated"] as const;
 
 export const sandboxes = pgTable(
   "sandboxes",
@@ -16,12 +21,14 @@ export const sandboxes = pgTable(
     userId: uuid("user_id")
       .notNull()
       .references(() => users.id, { onDelete: "cascade" }),
-    backend: text("backend", { enum: ["local", "docker", "kubernetes"] }).notNull(),
+    /** The kind of backend that runs it. */
+    backend: text("backend").notNull(),
+    /** As that backend names it. */
     isolation: text("isolation").notNull(),
     /** Set for the sandbox of a `private` session. */
     privateSessionId: uuid("private_session_id"),
-    wantedState: text("wanted_state", { enum: states }).notNull().default("terminated"),
-    observedState: text("observed_state", { enum: states }).notNull().default("terminated"),
+    wantedState: text("wanted_state", { enum: sandboxStates }).notNull().default("terminated"),
+    observedState: text("observed_state", { enum: sandboxStates }).notNull().default("terminated"),
     stateCause: text("state_cause"),
     /** Every write of the lease owner carries the epoch and changes nothing once it is superseded. */
     leaseOwner: text("lease_owner"),
@@ -32,8 +39,8 @@ export const sandboxes = pgTable(
     bootId: uuid("boot_id"),
     bootSecretEncrypted: text("boot_secret_encrypted"),
     tokenEncrypted: text("token_encrypted"),
-    /** Where the door is and what the backend needs to find the sandbox again. */
-    address: jsonb("address"),
+    /** For its backend alone. */
+    address: jsonb("address").$type<SandboxAddress>(),
     /** Hash of the opencode.json that the agent runs with: another one means that it has to restart. */
     agentConfigHash: text("agent_config_hash"),
     lastActiveAt: at("last_active_at"),
@@ -49,6 +56,10 @@ export const sandboxes = pgTable(
   ],
 );
 
+const verbsAndPhases = Object.entries(lifecycleVerbs).flatMap(([verb, { phases }]) =>
+  phases.map((phase) => `('${verb}', '${phase}')`),
+);
+
 export const operations = pgTable(
   "operations",
   {
@@ -62,11 +73,9 @@ export const operations = pgTable(
     sandboxId: uuid("sandbox_id")
       .notNull()
       .references(() => sandboxes.id, { onDelete: "cascade" }),
-    verb: text("verb", { enum: ["wake", "sleep", "recover", "reset"] }).notNull(),
-    state: text("state", { enum: ["running", "succeeded", "failed"] })
-      .notNull()
-      .default("running"),
-    phase: text("phase").notNull(),
+    verb: text("verb").$type<LifecycleVerb>().notNull(),
+    state: text("state", { enum: operationStates }).notNull().default("running"),
+    phase: text("phase").$type<OperationPhase>().notNull(),
     cause: text("cause"),
     requestedBy: uuid("requested_by"),
     leaseEpoch: bigint("lease_epoch", { mode: "number" }).notNull(),
@@ -78,6 +87,7 @@ export const operations = pgTable(
   (table) => [
     uniqueIndex("operations_one_running").on(table.sandboxId).where(sql`state = 'running'`),
     index("operations_sandbox").on(table.sandboxId, table.startedAt),
+    check("operations_verb_phase", sql.raw(`("verb", "phase") in (${verbsAndPhases.join(", ")})`)),
     ownRowsOrAdmin(),
   ],
 );

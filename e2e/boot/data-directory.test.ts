@@ -2,7 +2,7 @@ import { chmod, mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { canReach } from "../../server/lib/can-reach.ts";
-import { canMount, cleanUp, isRoot, makeDirectory, root, runDormouse, runToFailure } from "./run-dormouse.ts";
+import { canMount, cleanUp, isRoot, makeDirectory, makeHome, root, runDormouse, runToFailure } from "./run-dormouse.ts";
 
 afterEach(cleanUp);
 
@@ -38,7 +38,7 @@ describe("a data directory", () => {
 
 describe("a file store", () => {
   it("that is not the one with the archives, as an unmounted disk, is refused until it is accepted", async () => {
-    const home = await makeDirectory();
+    const home = await makeHome();
     const stop = async (dormouse: ReturnType<typeof runDormouse>) => {
       await dormouse.ready();
       dormouse.process.kill("SIGTERM");
@@ -100,7 +100,7 @@ describe.runIf(canMount)("a clone in a closed home of root", () => {
     });
     const url = await dormouse.ready();
     expect((await fetch(`${url}/api/health/ready`)).status).toBe(200);
-    expect(dormouse.output()).toContain("The database of this Dormouse stands in /var/lib/dormouse/");
+    expect(dormouse.output()).toContain("The database of this Dormouse is in /var/lib/dormouse/");
     expect(await readFile(join(closed, "home", "postgres-is-elsewhere.txt"), "utf8")).toContain("/var/lib/dormouse/");
     dormouse.process.kill("SIGTERM");
     expect(await dormouse.ended()).toBe(0);

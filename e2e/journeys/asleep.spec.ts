@@ -16,10 +16,10 @@ test.afterAll(() => dormouse?.stop());
 async function askToRestore(page: Page): Promise<void> {
   await panel(page).getByRole("button", { name: "Restore" }).last().click();
   const dialog = page.getByRole("alertdialog", { name: "Restore this snapshot?" });
-  await expect(dialog).toContainText("as soon as the sandbox wakes");
+  await expect(dialog).toContainText("when the sandbox wakes");
   await dialog.getByRole("button", { name: "Restore" }).click();
   await expect(dialog).toBeHidden();
-  await expect(mark(page)).toHaveText(/^Restores at wake/);
+  await expect(mark(page)).toHaveText(/^Restores on wake/);
 }
 
 test("snapshots of a sandbox that sleeps are looked into, and one is restored when it wakes", async ({
@@ -50,10 +50,10 @@ test("snapshots of a sandbox that sleeps are looked into, and one is restored wh
   await panel(page).getByRole("button", { name: "Back to all snapshots" }).click();
 
   await askToRestore(page);
-  await expect(panel(page).getByText("restores at wake")).toBeVisible();
+  await expect(panel(page).getByText("restores on wake")).toBeVisible();
   await look(page, "snapshots-asleep");
-  await panel(page).getByRole("button", { name: "Don’t restore" }).click();
-  await expect(page.getByText("The files stay as they are.")).toBeVisible();
+  await panel(page).getByRole("button", { name: "Cancel restore" }).click();
+  await expect(page.getByText("Restore cancelled. The files stay as they are.")).toBeVisible();
   await expect(mark(page)).toHaveText(/^Saved/);
   await askToRestore(page);
 

@@ -19,7 +19,7 @@ test("without isolation nothing is set up until the person agrees", async ({ pag
   await page.getByLabel("Organisation").fill("Plain");
   await fillPerson(page, newAccount("Plain Person"));
   await submit.click();
-  await expect(page.getByRole("alert").filter({ hasText: "your agreement is needed" })).toBeVisible();
+  await expect(page.getByRole("alert").filter({ hasText: "Confirm that you agree" })).toBeVisible();
   await expect(page.getByLabel("Organisation")).toHaveValue("Plain");
 
   await consent.check();

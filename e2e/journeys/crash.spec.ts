@@ -41,7 +41,7 @@ test("a server that is killed in mid-answer and started again finishes it, whole
   expect(log.entries.filter(({ kind }) => kind === "parts-discard")).not.toEqual([]);
   expect(lastAnswer(log).split(" ")).toHaveLength(200);
   // The cut part is there for whoever wants to see it, and not in the way.
-  await expect(transcript(page).getByRole("button", { name: /^Discarded try/ })).toBeVisible();
+  await expect(transcript(page).getByRole("button", { name: /^Failed attempt/ })).toBeVisible();
   await expect(answers(page)).toHaveCount(1);
   expect(await shownText(page)).toBe(lastAnswer(log));
   const shown = await transcript(page).textContent();

@@ -1,5 +1,5 @@
 import { createInvite } from "../fixtures/accounts.ts";
-import { expectAccessible, look, takeScreens } from "../fixtures/looks.ts";
+import { expectAccessible, look, takePictures, takeScreens } from "../fixtures/looks.ts";
 import { startModelServer } from "../fixtures/model-server.ts";
 import {
   beginSession,
@@ -76,7 +76,7 @@ test("a session looks right in each of its states", async ({ member: { page } })
   await look(page, "session-stopped");
 
   await send(page, "ask me a question");
-  await expect(page.getByRole("region", { name: "The agent asks" })).toBeVisible({ timeout: turnPatience });
+  await expect(page.getByRole("region", { name: "Question from the agent" })).toBeVisible({ timeout: turnPatience });
   await look(page, "session-question");
   await page.getByRole("button", { name: /^Moss/ }).click();
   await expect(transcript(page).getByText("You chose Moss.")).toBeVisible({ timeout: turnPatience });
@@ -84,7 +84,7 @@ test("a session looks right in each of its states", async ({ member: { page } })
   await expect(transcript(page).getByText("The turn failed")).toBeVisible({ timeout: turnPatience });
   await look(page, "session-failed");
   await page.getByRole("button", { name: "Memory intact" }).click();
-  await expect(page.getByText("The agent remembers this conversation itself.")).toBeVisible();
+  await expect(page.getByText("The agent remembers this conversation.")).toBeVisible();
   await look(page, "session-memory");
 });
 
@@ -131,8 +131,5 @@ test("the sheet looks right on a narrow screen", async ({ userPage: page }) => {
   await page.getByRole("button", { name: "Open the session list" }).click();
   await expect(page.getByRole("dialog")).toBeVisible();
   await expectAccessible(page);
-  for (const colorScheme of ["light", "dark"] as const) {
-    await page.emulateMedia({ colorScheme });
-    await page.screenshot({ path: `test-results/screens/sheet-${colorScheme}-390.png` });
-  }
+  await takePictures(page, "sheet-*-390");
 });

@@ -9,7 +9,7 @@ test("an unknown address is a 404 with a way on, signed in or not", async ({ ope
   }
   await takeScreens(userPage, "not-found");
   await expectAccessible(userPage);
-  await userPage.getByRole("link", { name: "Go to the start" }).click();
+  await userPage.getByRole("link", { name: "Go to the start page" }).click();
   await expect(userPage.getByRole("heading", { name: /^Hello/ })).toBeVisible();
 });
 
@@ -26,7 +26,7 @@ test("a call that the network loses is said where it happened, and nothing typed
   await expect(page.getByLabel("Name", { exact: true })).toHaveValue("Kept Mouse");
   await page.unroute("**/settings/profile");
   await page.getByRole("button", { name: "Save name" }).click();
-  await expect(page.getByText("Your name is saved.")).toBeVisible();
+  await expect(page.getByText("Name saved.")).toBeVisible();
 });
 
 test("a page that fails while it is shown says so and can be tried again", async ({ member: { page } }) => {
@@ -38,7 +38,7 @@ test("a page that fails while it is shown says so and can be tried again", async
     };
   });
   await page.goto("/settings/profile");
-  await expect(page.getByRole("heading", { name: "This page failed" })).toBeVisible();
+  await expect(page.getByRole("heading", { name: "Something went wrong on this page" })).toBeVisible();
   await expect(page.getByRole("link", { name: "Settings" })).toBeVisible();
   await takeScreens(page, "error");
   await page.evaluate(() => Object.assign(window, { mended: true }));

@@ -23,7 +23,9 @@ test("an email address can be used once", async ({ adminPage, openBrowser, membe
   await page.goto(await createInvite(adminPage, { note: "same address" }));
   await fillPerson(page, { ...newAccount(), email: member.account.email });
   await page.getByRole("button", { name: "Create account" }).click();
-  await expect(page.getByRole("alert").filter({ hasText: "Somebody already signs in with that email" })).toBeVisible();
+  await expect(
+    page.getByRole("alert").filter({ hasText: "An account with that email address already exists" }),
+  ).toBeVisible();
 });
 
 test("a revoked invite and an unknown one say so", async ({ adminPage, openBrowser }) => {
@@ -35,7 +37,7 @@ test("a revoked invite and an unknown one say so", async ({ adminPage, openBrows
 
   const page = await openBrowser();
   await page.goto(link);
-  await expect(page.getByRole("heading", { name: "This invite was withdrawn" })).toBeVisible();
+  await expect(page.getByRole("heading", { name: "This invite was revoked" })).toBeVisible();
   await page.goto("/invite/nonsense");
   await expect(page.getByRole("heading", { name: "This invite does not exist" })).toBeVisible();
 });
@@ -57,7 +59,7 @@ test("a disabled person is out at once and comes back when enabled", async ({ ad
   await expect(row.getByText("disabled")).toBeVisible();
 
   await page.getByRole("button", { name: "Save name" }).click();
-  await expect(page.getByText("Your sign-in has ended.")).toBeVisible();
+  await expect(page.getByText("You have been signed out.")).toBeVisible();
   await signIn(page, account);
   await expect(page.getByRole("alert").filter({ hasText: "Email or password is wrong." })).toBeVisible();
 

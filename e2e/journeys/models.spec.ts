@@ -27,7 +27,7 @@ test.afterEach(async ({ adminPage }) => {
 });
 
 test("with no provider the page says plainly that a demo answers", async ({ adminPage, userPage }) => {
-  await expect(adminPage.getByText("The demo model answers")).toBeVisible();
+  await expect(adminPage.getByText("The demo model is in use")).toBeVisible();
   await expect(adminPage.getByText("No provider yet")).toBeVisible();
   await userPage.goto("/settings/models");
   await expect(userPage.getByText("Ask an admin to add a provider for real answers.")).toBeVisible();
@@ -46,13 +46,13 @@ test("a provider is added, tested, and one of its models becomes the default", a
   await card.getByLabel("Model id").fill("hazel-next");
   await card.getByRole("button", { name: "Add by id" }).click();
   await card.getByRole("button", { name: "Save models" }).click();
-  await expect(adminPage.getByText("The models of Hazel are saved.")).toBeVisible();
+  await expect(adminPage.getByText("Models of Hazel saved.")).toBeVisible();
 
   await adminPage.getByLabel("Default model").selectOption("hazel-large");
-  await expect(adminPage.getByText("The default model is saved.")).toBeVisible();
+  await expect(adminPage.getByText("Default model saved.")).toBeVisible();
   await adminPage.reload();
   await expect(adminPage.getByLabel("Default model").locator("option:checked")).toHaveText("hazel-large");
-  await expect(adminPage.getByText("The demo model answers")).toBeHidden();
+  await expect(adminPage.getByText("The demo model is in use")).toBeHidden();
 
   await userPage.goto("/settings/models");
   await expect(userPage.getByText("hazel-large · Hazel")).toBeVisible();
@@ -86,7 +86,7 @@ test("what is missing in the form is said at its field", async ({ adminPage }) =
   await adminPage.getByLabel("Kind").selectOption("openai-compatible");
   await adminPage.getByLabel("Address").fill("not an address");
   await adminPage.getByRole("button", { name: "Add and test" }).click();
-  await expect(adminPage.getByText("Please give the provider a name.")).toBeVisible();
+  await expect(adminPage.getByText("Enter a name for the provider.")).toBeVisible();
   await expect(adminPage.getByText("The address must begin with http:// or https://.")).toBeVisible();
   await adminPage.keyboard.press("Escape");
   await expect(adminPage.getByRole("dialog")).toBeHidden();

@@ -5,10 +5,10 @@ test("a new name is saved and shown in the frame", async ({ member: { page } }) 
   await page.goto("/settings/profile");
   await page.getByLabel("Name", { exact: true }).fill("");
   await page.getByRole("button", { name: "Save name" }).click();
-  await expect(page.getByText("Please give a name.")).toBeVisible();
+  await expect(page.getByText("Enter your name.")).toBeVisible();
   await page.getByLabel("Name", { exact: true }).fill("Renamed Mouse");
   await page.getByRole("button", { name: "Save name" }).click();
-  await expect(page.getByText("Your name is saved.")).toBeVisible();
+  await expect(page.getByText("Name saved.")).toBeVisible();
   await expect(page.getByRole("button", { name: /^Renamed Mouse/ })).toBeVisible();
 });
 
@@ -26,11 +26,11 @@ test("a changed password ends the other devices, and only the new one works", as
 
   await page.getByLabel("Current password").fill(account.password);
   await page.getByRole("button", { name: "Change password" }).click();
-  await expect(page.getByText("Your password is changed.")).toBeVisible();
+  await expect(page.getByText("Password changed.")).toBeVisible();
   await expect(page.getByLabel("Current password")).toHaveValue("");
 
   await other.reload();
-  await expect(other.getByText("Your sign-in has ended.")).toBeVisible();
+  await expect(other.getByText("You have been signed out.")).toBeVisible();
   await signIn(other, account);
   await expect(other.getByRole("alert").filter({ hasText: "Email or password is wrong." })).toBeVisible();
   await signIn(other, { ...account, password: next });
@@ -43,11 +43,11 @@ test("another device can be ended", async ({ member: { account, page }, login })
   const devices = page.getByRole("region", { name: "Signed-in devices" });
   await expect(devices.getByRole("listitem")).toHaveCount(2);
   await expect(devices.getByText("This device")).toHaveCount(1);
-  await devices.getByRole("button", { name: /^End the sign-in of/ }).click();
-  await page.getByRole("alertdialog").getByRole("button", { name: "End sign-in" }).click();
+  await devices.getByRole("button", { name: /^Sign out of/ }).click();
+  await page.getByRole("alertdialog").getByRole("button", { name: "Sign out" }).click();
   await expect(devices.getByRole("listitem")).toHaveCount(1);
   await other.goto("/settings/profile");
-  await expect(other.getByText("Your sign-in has ended.")).toBeVisible();
+  await expect(other.getByText("You have been signed out.")).toBeVisible();
 });
 
 test("a chosen theme stays after a reload, without the other one flashing", async ({ userPage: page }) => {

@@ -30,13 +30,13 @@ test("after signing out a copy of the cookie is worth nothing", async ({ member:
   await expect(copy.getByRole("heading", { name: "Settings" })).toBeVisible();
 
   await signOut(page, account);
-  await expect(page.getByText("Your sign-in has ended.")).toBeHidden();
+  await expect(page.getByText("You have been signed out.")).toBeHidden();
   expect((await page.context().cookies()).filter(({ name }) => name.includes("session-token"))).toEqual([]);
   await page.goBack();
   await expect(page.getByRole("heading", { name: "Sign in" })).toBeVisible();
 
   await copy.reload();
-  await expect(copy.getByText("Your sign-in has ended.")).toBeVisible();
+  await expect(copy.getByText("You have been signed out.")).toBeVisible();
   await expect(copy).toHaveURL("/sign-in?next=%2Fsettings%2Fprofile");
 });
 
@@ -44,7 +44,7 @@ test("a forged sign-in leads to the sign-in page", async ({ openBrowser, baseURL
   const page = await openBrowser();
   await page.context().addCookies([{ name: "next-auth.session-token", value: "forged", url: baseURL ?? "" }]);
   await page.goto("/settings/profile");
-  await expect(page.getByText("Your sign-in has ended.")).toBeVisible();
+  await expect(page.getByText("You have been signed out.")).toBeVisible();
 });
 
 test("a button pressed after the sign-in has ended leads to the sign-in page and back", async ({
@@ -76,7 +76,7 @@ test("the keyboard alone suffices to sign in and to sign out", async ({ member: 
   await expect(page.getByRole("heading", { name: `Hello, ${account.name}` })).toBeVisible();
 
   await page.keyboard.press("Tab");
-  await expect(page.getByRole("link", { name: "Skip to the page" })).toBeFocused();
+  await expect(page.getByRole("link", { name: "Skip to content" })).toBeFocused();
   // The page is there a moment before it listens to keys.
   await expect(async () => {
     await page.getByRole("button", { name: new RegExp(`^${account.name} .* Profile and sign-out`) }).focus();

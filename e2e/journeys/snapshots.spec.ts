@@ -25,8 +25,8 @@ test("files are saved, looked into, changed and put back", async ({ member: { pa
   await rows(page).click();
   const view = panel(page).getByRole("region", { name: "Snapshot" });
   await expect(view.getByRole("button", { name: "Back to all snapshots" })).toBeFocused();
-  await view.getByText(".cache and node_modules are left out; they can be made again.").click();
-  await expect(view.getByRole("list", { name: "Left out" }).getByText("can be made again")).toHaveCount(2);
+  await view.getByText(".cache and node_modules are left out; they can be regenerated.").click();
+  await expect(view.getByRole("list", { name: "Left out" }).getByText("can be regenerated")).toHaveCount(2);
   await view.getByRole("button", { name: /^src/ }).click();
   await expect(view.getByRole("button", { name: /^b\.ts/ })).toBeVisible();
   await view.getByRole("button", { name: /^index\.html/ }).click();
@@ -54,10 +54,10 @@ test("files are saved, looked into, changed and put back", async ({ member: { pa
   await expect(file).toContainText("--accent: #b45309");
   await view.getByRole("button", { name: "Restore" }).click();
   const dialog = page.getByRole("alertdialog", { name: "Restore this snapshot?" });
-  await expect(dialog).toContainText("A snapshot of what is there now is taken first");
+  await expect(dialog).toContainText("The current files are saved in a snapshot first");
   await look(page, "snapshot-restore");
   await dialog.getByRole("button", { name: "Restore" }).click();
-  await expect(page.getByText("The files are as they were in the snapshot.")).toBeVisible();
+  await expect(page.getByText("Snapshot restored. The files are as they were then.")).toBeVisible();
   await expect(dialog).toBeHidden();
   await panel(page).getByRole("button", { name: "Files" }).click();
   await panel(page)
@@ -85,10 +85,10 @@ test("what cannot be saved, restored or shown is said where it matters", async (
   await takeSnapshot(page);
 
   const tooMuch =
-    "The workspace has 5368.7 MB, more than the 4295.0 MB that are archived. Largest: outputs/a-recording-of-the-night.wav (4100.2 MB), outputs/data.csv (900.0 MB)";
+    "The workspace has 5368.7 MB, more than the 4295.0 MB that can be archived. Largest: outputs/a-recording-of-the-night.wav (4100.2 MB), outputs/data.csv (900.0 MB)";
   await page.route(/\/restore$/, async (route) => {
     await new Promise((resolve) => setTimeout(resolve, 2500));
-    const error = { kind: "conflict", message: `What is there now could not be saved first. ${tooMuch}` };
+    const error = { kind: "conflict", message: `The current files could not be saved first. ${tooMuch}` };
     await route.fulfill({ status: 409, json: { error } });
   });
   await panel(page).getByRole("button", { name: "Restore" }).click();

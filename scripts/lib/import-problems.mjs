@@ -39,7 +39,7 @@ export function findImportProblems(root) {
 }
 
 /** @param {string} file */
-function* importsOf(file) {
+export function* importsOf(file) {
   const source = readFileSync(file, "utf8");
   const pattern =
     /^\s*(?:import|export)\s(type\s)?[^"';]*?from\s*"([^"]+)"|^\s*import\s+"([^"]+)"|import\(\s*"([^"]+)"\s*\)/gm;
@@ -52,7 +52,7 @@ function* importsOf(file) {
  * @param {string} file
  * @param {string} specifier
  */
-function resolveInside(file, specifier) {
+export function resolveInside(file, specifier) {
   if (specifier.startsWith("@/")) return specifier.slice(2);
   return specifier.startsWith(".") ? normalize(join(dirname(file), specifier)).replaceAll(sep, "/") : null;
 }
@@ -82,7 +82,7 @@ function problemOf({ file, target, typeOnly }) {
 }
 
 /**
- * A feature is a folder of server/ with an index.ts. wiring.ts, wire-sandboxes.ts and main.ts put them together and may look
+ * A feature is a folder of server/ with an index.ts. wiring.ts, wire-*.ts and main.ts put them together and may look
  * inside. The guards of auth/ that need a request of Next are for app/ alone, so they are not in its index.ts.
  *
  * @param {string} file
@@ -93,11 +93,7 @@ function problemBetweenFeatures(file, target) {
   const feature = /^server\/[^/]+\//.exec(target)?.[0];
   if (!feature || open.includes(feature) || file.startsWith(feature) || target === `${feature}index.ts`) return null;
   if (file.startsWith("app/") && feature === "server/auth/") return null;
-  if (
-    ["server/wiring.ts", "server/wire-sandboxes.ts", "server/main.ts"].includes(file) ||
-    file.startsWith("server/boot/")
-  )
-    return null;
+  if (/^server\/(wiring|wire-[^/]+|main)\.ts$/.test(file) || file.startsWith("server/boot/")) return null;
   return `${target} is inside another feature: import ${feature}index.ts`;
 }
 

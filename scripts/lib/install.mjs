@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { closeSync, existsSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { closeSync, existsSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Problem } from "./problem.mjs";
@@ -8,16 +8,15 @@ import { runChild } from "./run-child.mjs";
 const installMilliseconds = 15 * 60_000;
 
 /**
- * Installs exactly what the committed lock names, unless that was done before. `npm ci` is no way: it
- * refuses where a registry lacks the optional packages of other platforms.
+ * Installs exactly what the committed lock names, unless that was done before.
  *
  * @param {{ root: string, steps: import("./steps.mjs").Steps }} options
  */
 export async function installIfNeeded({ root, steps }) {
   const stamp = join(root, "node_modules", ".dormouse-install");
   if (isInstalled(root, stamp)) return;
-  mkdirSync(join(root, "node_modules"), { recursive: true });
-  const unlock = await lock(join(root, "node_modules", ".dormouse-install.lock"), steps);
+  // Not in node_modules: `npm ci` empties that.
+  const unlock = await lock(join(root, ".dormouse-install.lock"), steps);
   try {
     if (isInstalled(root, stamp)) return;
     rmSync(stamp, { force: true });
@@ -28,23 +27,37 @@ export async function installIfNeeded({ root, steps }) {
   }
 }
 
-/** @param {string} root */
+/**
+ * A fresh clone, or one whose install was cut short, gets all packages anew. Otherwise only what differs is
+ * touched: another Dormouse may be running from the same folder. That is also the way where `npm ci` refuses
+ * the lock; what npm then changes in it is not ours to keep.
+ *
+ * @param {string} root
+ */
 async function install(root) {
   const lockFile = join(root, "package-lock.json");
   const committed = readFileSync(lockFile);
-  const npm = process.env.npm_execpath;
-  const [command, ...first] = npm && /^npm(-cli)?\.c?js$/.test(basename(npm)) ? [process.execPath, npm] : ["npm"];
-  // --include=dev: the build needs them also where NODE_ENV is production.
-  const options = ["install", "--prefer-offline", "--no-audit", "--no-fund", "--include=dev"];
-  const { code, output } = await runChild(command, [...first, ...options], {
-    cwd: root,
-    timeoutMilliseconds: installMilliseconds,
-  });
+  const isWhole = existsSync(join(root, "node_modules", ".package-lock.json"));
+  const cleanly = isWhole ? null : await npm(root, "ci");
+  const { code, output } = cleanly?.code === 0 ? cleanly : await npm(root, "install");
   if (!readFileSync(lockFile).equals(committed)) writeFileSync(lockFile, committed);
   if (code !== 0) {
-    throw new Problem(`The packages could not be installed (npm ended with ${code}). Its last words:\n\n${output}\n
+    throw new Problem(`The packages could not be installed (npm ended with ${code}). Its last output:\n\n${output}\n
 Check the network and the free disk space, then start again.`);
   }
+}
+
+/**
+ * @param {string} root
+ * @param {"ci" | "install"} way
+ */
+function npm(root, way) {
+  const program = process.env.npm_execpath;
+  const [command, ...first] =
+    program && /^npm(-cli)?\.c?js$/.test(basename(program)) ? [process.execPath, program] : ["npm"];
+  // --include=dev: the build needs them also where NODE_ENV is production.
+  const options = ["--prefer-offline", "--no-audit", "--no-fund", "--include=dev"];
+  return runChild(command, [...first, way, ...options], { cwd: root, timeoutMilliseconds: installMilliseconds });
 }
 
 /**

@@ -18,16 +18,37 @@ export function launch({ node, parameters, root, environment = {} }) {
       stdio: ["inherit", "inherit", "inherit", "ipc"],
       env: Object.assign({}, process.env, environment),
     });
-    const stop = () => child.kill("SIGTERM");
-    for (const signal of /** @type {const} */ (["SIGINT", "SIGTERM", "SIGHUP"])) process.on(signal, stop);
-    const watch = process.env.npm_lifecycle_event ? watchParents(stop) : undefined;
-
+    const release = onStop(() => child.kill("SIGTERM"));
     child.on("error", reject);
     child.on("exit", (code, signal) => {
-      clearInterval(watch);
-      resolve(code ?? 128 + (signal ? constants.signals[signal] : 0));
+      release();
+      resolve(exitCodeOf(code, signal));
     });
   });
+}
+
+/**
+ * @param {number | null} code
+ * @param {NodeJS.Signals | null} signal
+ */
+export function exitCodeOf(code, signal) {
+  return code ?? 128 + (signal ? constants.signals[signal] : 0);
+}
+
+/**
+ * Calls back whenever this process is told to end, or npm, which ran it, is gone.
+ *
+ * @param {() => void} stop
+ * @returns {() => void} takes it back
+ */
+export function onStop(stop) {
+  const signals = /** @type {const} */ (["SIGINT", "SIGTERM", "SIGHUP"]);
+  for (const signal of signals) process.on(signal, stop);
+  const watch = process.env.npm_lifecycle_event ? watchParents(stop) : undefined;
+  return () => {
+    for (const signal of signals) process.off(signal, stop);
+    clearInterval(watch);
+  };
 }
 
 /**

@@ -122,7 +122,7 @@ describe("invites", () => {
     const input = { token, name: "Ada", password: adminInput.password, clientAddress: "192.0.2.9" };
     await expect(test.accounts.acceptInvite({ ...input, email: "ADA@example.org" })).rejects.toMatchObject({
       kind: "conflict",
-      message: expect.stringContaining("already signs in"),
+      message: expect.stringContaining("already exists"),
     });
     await test.accounts.acceptInvite({ ...input, email: "cleo@example.org" });
   });
@@ -142,7 +142,7 @@ describe("invites", () => {
         password: adminInput.password,
         clientAddress: "192.0.2.9",
       });
-    await expect(accept(withdrawn.url)).rejects.toThrow("was withdrawn");
+    await expect(accept(withdrawn.url)).rejects.toThrow("was revoked");
     await expect(accept(expired.url)).rejects.toThrow("has expired");
     await expect(accept("/forged-token")).rejects.toMatchObject({ kind: "not-found" });
     await expect(test.accounts.revokeInvite(admin, withdrawn.invite.id)).rejects.toMatchObject({ kind: "not-found" });

@@ -14,6 +14,7 @@ export function createFirstRun({
   limits,
   setupCode,
   isolation,
+  passwordCost,
 }: AccountsOptions): Pick<Accounts, "firstRun" | "completeFirstRun"> {
   // Once a tenant exists there is never a first run again, so a "no" may be remembered.
   let done = false;
@@ -38,17 +39,17 @@ export function createFirstRun({
         if (!sameCode(input.setupCode ?? "", setupCode)) {
           throw new AppError(
             "forbidden",
-            "The set-up code is wrong. It stands in the terminal where Dormouse was started.",
+            "That set-up code is wrong. You will find it in the terminal where Dormouse was started.",
           );
         }
       }
       if (isolation.kind === "host" && input.hostConsent !== true) {
         throw new AppError(
           "invalid-input",
-          "Without isolation, your agreement is needed: the agent would run as a plain process on this machine.",
+          "This machine cannot isolate the agent, so it would run as a plain process. Confirm that you agree to that.",
         );
       }
-      const hash = await hashPassword(password);
+      const hash = await hashPassword(password, passwordCost);
       const consent = isolation.kind === "host";
       const rows = await database.transaction("nobody", (tx) =>
         tx.execute(sql`select complete_first_run(${tenant}, ${name}, ${email}, ${hash}, ${consent}) as person`),

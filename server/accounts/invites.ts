@@ -19,16 +19,21 @@ import type { Accounts } from "./index.ts";
 const lifetimeDays = 7;
 const uniqueViolation = "23505";
 const inviteInput = z.object({
-  role: z.enum(roles, "A role is admin or user."),
+  role: z.enum(roles, "The role must be admin or user."),
   note: z
     .string()
     .trim()
-    .max(accountLimits.maxInviteNote, `A note has at most ${accountLimits.maxInviteNote} characters.`),
+    .max(accountLimits.maxInviteNote, `A note can have at most ${accountLimits.maxInviteNote} characters.`),
 });
 
 type InviteMethods = "createInvite" | "listInvites" | "revokeInvite" | "findInvite" | "acceptInvite";
 
-export function createInvites({ database, limits, publicUrl }: AccountsOptions): Pick<Accounts, InviteMethods> {
+export function createInvites({
+  database,
+  limits,
+  publicUrl,
+  passwordCost,
+}: AccountsOptions): Pick<Accounts, InviteMethods> {
   const findInvite: Accounts["findInvite"] = async (token) => {
     const rows = await database.transaction("nobody", (tx) =>
       tx.execute(sql`select tenant_name as "tenantName", role, state from find_invite(${hashToken(token)})`),
@@ -79,7 +84,7 @@ export function createInvites({ database, limits, publicUrl }: AccountsOptions):
           .set({ revokedAt: new Date() })
           .where(and(eq(invites.id, wanted), isNull(invites.usedAt), isNull(invites.revokedAt)))
           .returning({ id: invites.id });
-        if (revoked.length === 0) throw new AppError("not-found", "There is no open invite of that kind.");
+        if (revoked.length === 0) throw new AppError("not-found", "This invite is no longer open.");
         await recordAudit(tx, viewer, { action: "invite-revoke", subject: wanted });
       });
     },
@@ -90,7 +95,7 @@ export function createInvites({ database, limits, publicUrl }: AccountsOptions):
       const found = await findInvite(token);
       if (!found) throw new AppError("not-found", "This invite does not exist. Check the link, or ask for a new one.");
       if (found.state !== "open") throw usedUp(found.state);
-      const hash = await hashPassword(password);
+      const hash = await hashPassword(password, passwordCost);
       try {
         const rows = await database.transaction("nobody", (tx) =>
           tx.execute(sql`select accept_invite(${hashToken(token)}, ${name}, ${email}, ${hash}) as person`),
@@ -98,14 +103,14 @@ export function createInvites({ database, limits, publicUrl }: AccountsOptions):
         if (!rows[0]?.person) throw usedUp("used");
       } catch (error) {
         if (errorCode(error) !== uniqueViolation) throw error;
-        throw new AppError("conflict", "Somebody already signs in with that email address.", { cause: error });
+        throw new AppError("conflict", "An account with that email address already exists.", { cause: error });
       }
     },
   };
 }
 
 function usedUp(state: Exclude<Invite["state"], "open">): AppError {
-  const what = { used: "was already used", expired: "has expired", revoked: "was withdrawn" }[state];
+  const what = { used: "was already used", expired: "has expired", revoked: "was revoked" }[state];
   return new AppError("conflict", `This invite ${what}. Ask an admin for a new one.`);
 }
 

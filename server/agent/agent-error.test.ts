@@ -4,7 +4,7 @@ import { createAgentError, failureOfError } from "./agent-error.ts";
 import { failureOfAgent } from "./agent-failure.ts";
 
 const answer = (status: number, body: string, headers = {}) =>
-  createAgentError({ what: "take the prompt", status, headers, body });
+  createAgentError({ what: "accept the prompt", status, headers, body });
 
 describe("what a turn says about an error", () => {
   test("has opencode's status as its code, its words and its request id", () => {
@@ -20,7 +20,7 @@ describe("what a turn says about an error", () => {
   test("has a code for what is no answer", () => {
     expect(failureOfError(new AppError("timeout", "Too late.")).code).toBe("timeout");
     expect(failureOfError(new AppError("unavailable", "Away.")).code).toBe("agent-error");
-    const cut = Object.assign(new AppError("unavailable", "Away for good."), { code: "stream-error" });
+    const cut = new AppError("unavailable", "Away for good.", { code: "stream-error" });
     expect(failureOfError(cut)).toEqual({ code: "stream-error", message: "Away for good." });
     expect(failureOfError(new Error("socket 17 at 10.0.0.3"))).toEqual({
       code: "agent-error",

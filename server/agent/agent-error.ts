@@ -5,15 +5,9 @@ import { requestIdOf, shorten } from "./agent-failure.ts";
 import { isFields } from "./tool-content.ts";
 import type { AgentFailure } from "./translator-state.ts";
 
-/** An answer of opencode that is not what was asked for. */
-export interface AgentError extends AppError {
-  status: number;
-  requestId: string | undefined;
-}
-
 const kindByStatus: Record<number, ErrorKind> = { 404: "not-found", 409: "conflict", 503: "unavailable" };
 
-/** `what` is what was tried, as in "The agent could not …". */
+/** An answer of opencode that is not what was asked for. `what` is what was tried, as in "The agent could not …". */
 export function createAgentError(input: {
   what: string;
   status: number;
@@ -27,18 +21,19 @@ export function createAgentError(input: {
   if (problem.success) return new AppError(kindByStatus[input.status] ?? "upstream", problem.data.error.message);
   const said = shorten(messageOf(body) ?? input.body);
   const message = `The agent could not ${input.what} (${input.status})${said ? `: ${said}` : "."}`;
-  const error = new AppError(kindByStatus[input.status] ?? "upstream", message);
-  return Object.assign(error, { status: input.status, requestId: requestIdOf(input.headers, body) });
+  return new AppError(kindByStatus[input.status] ?? "upstream", message, {
+    code: `${input.status}`,
+    requestId: requestIdOf(input.headers, body),
+  });
 }
 
 /** What a turn says about an error of the client or of the event bus. */
 export function failureOfError(error: unknown): AgentFailure {
   if (!isAppError(error)) return { code: "agent-error", message: "The agent could not be reached." };
-  const { status, requestId, code } = error as Partial<AgentError> & { code?: unknown };
-  const named = typeof code === "string" ? code : status ? String(status) : null;
+  const { kind, message, code, requestId } = error;
   return {
-    code: named ?? (error.kind === "timeout" ? "timeout" : "agent-error"),
-    message: error.message,
+    code: code ?? (kind === "timeout" ? "timeout" : "agent-error"),
+    message,
     ...(requestId ? { requestId } : {}),
   };
 }

@@ -7,7 +7,9 @@ const maxOfABody = 200;
 export function failureOfAgent(error: unknown): AgentFailure & { terminal: boolean } {
   const { name, data: given } = isFields(error) ? error : {};
   const data = isFields(given) ? given : {};
-  const message = shorten(firstText(data.message, data.responseBody, name) || "The agent failed without a reason.");
+  const message = shorten(
+    firstText(data.message, data.responseBody, name) || "The agent failed without giving a reason.",
+  );
   const requestId = requestIdOf(data.responseHeaders, data);
   return {
     code: codeOf(name, data),

@@ -7,7 +7,6 @@ import { randomBytes } from "node:crypto";
  */
 export interface AgentIds {
   messageId(): string;
-  partId(): string;
 }
 
 const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
@@ -16,12 +15,13 @@ const placeForm = /^[a-z]{3}_([0-9a-f]{12})/;
 
 export function createAgentIds(now: () => number = Date.now): AgentIds {
   let last = 0n;
-  const next = (prefix: string) => {
-    const earliest = BigInt(now()) * perMillisecond;
-    last = earliest > last ? earliest : last + 1n;
-    return encodeAgentId(prefix, last, randomBytes(14));
+  return {
+    messageId() {
+      const earliest = BigInt(now()) * perMillisecond;
+      last = earliest > last ? earliest : last + 1n;
+      return encodeAgentId("msg", last, randomBytes(14));
+    },
   };
-  return { messageId: () => next("msg"), partId: () => next("prt") };
 }
 
 /** Anything else makes opencode answer 500 instead of 404. */
@@ -42,8 +42,8 @@ export function isLater(id: string, other: unknown): boolean {
   return place !== undefined && otherPlace !== undefined && place > otherPlace;
 }
 
-/** Of the text that a prompt of ours consists of: known wherever the message's id is, so that it need not be stored. */
-export function promptPartId(messageId: string): string {
+/** Of the one part of a prompt: it follows from the message, so that a repeated prompt has the same. */
+export function partIdOf(messageId: string): string {
   return messageId.replace(/^msg_/, "prt_");
 }
 

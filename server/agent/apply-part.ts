@@ -16,7 +16,7 @@ const silent = new Set(["step-start", "patch", "snapshot", "file", "agent", "sub
 export function applyPart(state: TranslatorState, part: AgentPart, out: Output): void {
   if (part.type === "text" || part.type === "reasoning") applyText(state, part, out);
   else if (part.type === "tool") applyTool(state, part, out);
-  else if (part.type === "step-finish") applyStep(state, part, out);
+  else if (part.type === "step-finish") applyStep(state, part);
   else if (!silent.has(part.type)) count(state, `part:${part.type}`);
 }
 
@@ -165,14 +165,12 @@ function applyTool(state: TranslatorState, part: AgentPart, out: Output): void {
   if (isFinalTool(body)) closePart(state, { key: part.id, verbatim: part }, out);
 }
 
-function applyStep(state: TranslatorState, part: AgentPart, out: Output): void {
+function applyStep(state: TranslatorState, part: AgentPart): void {
   const known = state.steps.get(part.id);
   const message = state.messages.get(part.messageID);
   // After a takeover or a loss the step may come before the message that names its model.
   if (known && (known.modelId !== null || !message?.modelId)) return;
-  const usage = readUsage(part, message);
-  state.steps.set(part.id, usage);
-  out.signals.push({ type: "step-usage", key: part.id, usage });
+  state.steps.set(part.id, readUsage(part, message));
 }
 
 function openPart(

@@ -25,20 +25,15 @@ afterAll(() => agent?.close());
 
 describe("a session of the agent", { timeout: 90_000 }, () => {
   test("is made where there is none, and kept from then on", async () => {
-    const made = await client.ensureSession({ agentSessionId: null, directory: shared, title: "first", signal });
-    expect(made.created).toBe(true);
-    expect(await client.ensureSession({ ...made, directory: shared, title: "first", signal })).toEqual({
-      agentSessionId: made.agentSessionId,
-      created: false,
-    });
+    const { agentSessionId } = await begin();
+    expect(agentSessionId).toMatch(/^ses_/);
+    expect(await client.keepSession({ agentSessionId, directory: shared, signal })).toBe(true);
   });
 
   test.each(["ses_e1e62b131ffeZHc3uf2O0zA68B", "nonsense", "ses_../x"])(
-    "is replaced when the agent cannot know it: %s",
+    "is not kept when the agent cannot know it: %s",
     async (agentSessionId) => {
-      const made = await client.ensureSession({ agentSessionId, directory: shared, title: "new", signal });
-      expect(made).toEqual({ agentSessionId: expect.stringMatching(/^ses_/), created: true });
-      expect(made.agentSessionId).not.toBe(agentSessionId);
+      expect(await client.keepSession({ agentSessionId, directory: shared, signal })).toBe(false);
     },
   );
 
@@ -47,8 +42,7 @@ describe("a session of the agent", { timeout: 90_000 }, () => {
     const { agentSessionId } = await begin(first);
     const second = `${first}-moved`;
     cpSync(first, second, { recursive: true });
-    const input = { agentSessionId, directory: second, title: null, signal };
-    expect(await client.ensureSession(input)).toEqual({ agentSessionId, created: false });
+    expect(await client.keepSession({ agentSessionId, directory: second, signal })).toBe(true);
     await prompt(agentSessionId, "say moved");
     await expect.poll(() => lastText(agentSessionId), patient).toBe("moved");
     const [answer] = (await client.listMessages(agentSessionId, signal)).slice(-1);
@@ -59,10 +53,10 @@ describe("a session of the agent", { timeout: 90_000 }, () => {
     const broken = createAgentClient({
       sidecar: { ...agent.sidecar, send: (request) => agent.sidecar.send({ ...request, path: "/agent/session/x" }) },
     });
-    const input = { agentSessionId: "ses_e1e62b131ffeZHc3uf2O0zA68B", directory: "/x", title: null, signal };
-    await expect(broken.ensureSession(input)).rejects.toMatchObject({
+    const input = { agentSessionId: "ses_e1e62b131ffeZHc3uf2O0zA68B", directory: "/x", signal };
+    await expect(broken.keepSession(input)).rejects.toMatchObject({
       kind: "upstream",
-      status: 500,
+      code: "500",
       requestId: expect.stringMatching(/^err_/),
       message: expect.stringContaining("could not find the session (500)"),
     });
@@ -130,15 +124,14 @@ describe("a session of the agent", { timeout: 90_000 }, () => {
     await careful.deleteSession(agentSessionId, signal);
     await careful.deleteSession("nonsense", signal);
     expect(failures).toEqual([]);
-    const again = await client.ensureSession({ agentSessionId, directory, title: "again", signal });
-    expect(again.created).toBe(true);
+    expect(await client.keepSession({ agentSessionId, directory, signal })).toBe(false);
   });
 });
 
 describe("a prompt", { timeout: 90_000 }, () => {
   test("is answered once, however often it is sent", async () => {
     const { agentSessionId } = await begin();
-    const input = { agentSessionId, messageId: ids.messageId(), partId: ids.partId(), text: "say only-once", signal };
+    const input = { agentSessionId, messageId: ids.messageId(), text: "say only-once", signal };
     await client.prompt(input);
     await client.prompt(input);
     await expect.poll(() => lastText(agentSessionId), patient).toBe("only-once");
@@ -163,10 +156,10 @@ describe("a prompt", { timeout: 90_000 }, () => {
   });
 
   test("to a session that is unknown fails and says so", async () => {
-    const input = { messageId: ids.messageId(), partId: ids.partId(), text: "say x", signal };
+    const input = { messageId: ids.messageId(), text: "say x", signal };
     await expect(client.prompt({ ...input, agentSessionId: "ses_e1e62b131ffeZHc3uf2O0zA68B" })).rejects.toMatchObject({
       kind: "not-found",
-      status: 404,
+      code: "404",
     });
     await expect(client.prompt({ ...input, agentSessionId: "../x" })).rejects.toMatchObject({ kind: "internal" });
   });
@@ -185,7 +178,7 @@ describe("a prompt", { timeout: 90_000 }, () => {
         },
       },
     });
-    const input = { messageId: ids.messageId(), partId: ids.partId(), text: "say sent-again", signal };
+    const input = { messageId: ids.messageId(), text: "say sent-again", signal };
     await shaky.prompt({ ...input, agentSessionId });
     await expect.poll(() => lastText(agentSessionId), patient).toBe("sent-again");
     expect(failures).toBe(3);
@@ -213,7 +206,7 @@ describe("a conversation", { timeout: 90_000 }, () => {
     const { agentSessionId } = await begin(directory);
     const messageId = ids.messageId();
     const text = 'call write {"filePath":"made.txt","content":"made"}';
-    await client.prompt({ agentSessionId, messageId, partId: ids.partId(), text, signal });
+    await client.prompt({ agentSessionId, messageId, text, signal });
     await expect.poll(() => lastText(agentSessionId), patient).toBe("done");
     await idle(agentSessionId);
     const made = join(directory, "made.txt");
@@ -259,17 +252,7 @@ describe("what the agent asks", { timeout: 90_000 }, () => {
     const reply = { requestId: question?.id ?? "", answers: [["A"]], directory, signal };
     await client.replyQuestion(reply);
     await expect.poll(() => lastText(agentSessionId), patient).toBe("done");
-    await expect(client.replyQuestion(reply)).rejects.toMatchObject({ kind: "not-found", status: 404 });
-  });
-
-  test("can be refused", async () => {
-    const { agentSessionId, directory } = await begin();
-    await prompt(agentSessionId, `call question ${JSON.stringify({ questions })}`);
-    await expect.poll(() => client.listQuestions(directory, signal), patient).toHaveLength(1);
-    const [question] = await client.listQuestions(directory, signal);
-    await client.rejectQuestion({ requestId: question?.id ?? "", directory, signal });
-    await idle(agentSessionId);
-    expect(await client.listQuestions(directory, signal)).toEqual([]);
+    await expect(client.replyQuestion(reply)).rejects.toMatchObject({ kind: "not-found", code: "404" });
   });
 
   test("may be a permission", async () => {
@@ -286,12 +269,11 @@ describe("what the agent asks", { timeout: 90_000 }, () => {
 });
 
 async function begin(directory = shared) {
-  const made = await client.ensureSession({ agentSessionId: null, directory, title: "test", signal });
-  return { agentSessionId: made.agentSessionId, directory };
+  return { agentSessionId: await client.createSession({ directory, title: "test", signal }), directory };
 }
 
 function prompt(agentSessionId: string, text: string): Promise<void> {
-  return client.prompt({ agentSessionId, messageId: ids.messageId(), partId: ids.partId(), text, signal });
+  return client.prompt({ agentSessionId, messageId: ids.messageId(), text, signal });
 }
 
 async function lastText(agentSessionId: string): Promise<unknown> {

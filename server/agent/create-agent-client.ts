@@ -3,7 +3,7 @@ import { z } from "zod";
 import { AppError, isAppError } from "../errors.ts";
 import type { SidecarClient, SidecarRequest } from "../sandboxes/sidecar-client.ts";
 import { createAgentError } from "./agent-error.ts";
-import { idBefore, isAgentSessionId } from "./agent-ids.ts";
+import { idBefore, isAgentSessionId, partIdOf } from "./agent-ids.ts";
 import type { AgentClient, AgentMessage } from "./index.ts";
 import { type Replay, type ReplayEvent, replayEvents } from "./replay/plan-replay.ts";
 
@@ -100,7 +100,7 @@ export function createAgentClient({ sidecar, timeouts, onDeleteFailed }: AgentCl
     try {
       return await expectJson({ method: "GET", path: `/session/${id}`, what: "find the session", signal }, session);
     } catch (error) {
-      if (isAppError(error) && "status" in error && error.status === 404) return null;
+      if (isAppError(error) && error.code === "404") return null;
       throw error;
     }
   }
@@ -123,7 +123,7 @@ export function createAgentClient({ sidecar, timeouts, onDeleteFailed }: AgentCl
   async function requireReplayed({ info, messages }: Replay, signal: AbortSignal): Promise<void> {
     const found = new Set((await client.listMessages(info.id, signal)).flatMap(idsOf));
     if (messages.flatMap(idsOf).every((id) => found.has(id))) return;
-    throw new AppError("upstream", "The agent did not take in all of the conversation.");
+    throw new AppError("upstream", "The agent did not load the whole conversation.");
   }
 
   const client: AgentClient = {
@@ -139,32 +139,25 @@ export function createAgentClient({ sidecar, timeouts, onDeleteFailed }: AgentCl
 
     async findModel(directory, signal) {
       const path = `/config${inDirectory(directory)}`;
-      const { model } = await expectJson({ method: "GET", path, what: "tell its configuration", signal }, config);
+      const { model } = await expectJson({ method: "GET", path, what: "report its configuration", signal }, config);
       const [, providerID, modelID] = /^([^/]+)\/(.+)$/.exec(model ?? "") ?? [];
       return providerID && modelID ? { providerID, modelID } : null;
     },
 
     async prepareDirectory(directory, signal) {
       const path = `/config/providers${inDirectory(directory)}`;
-      await expectOk({ method: "GET", path, what: "get ready for the directory", signal });
+      await expectOk({ method: "GET", path, what: "open the directory", signal });
     },
 
     async createSession({ directory, title, signal }) {
       const path = `/session${inDirectory(directory)}`;
       const json = title === null ? {} : { title };
-      return (await expectJson({ method: "POST", path, json, what: "begin a session", signal }, session)).id;
-    },
-
-    async ensureSession({ agentSessionId, directory, title, signal }) {
-      if (agentSessionId !== null && (await client.keepSession({ agentSessionId, directory, signal }))) {
-        return { agentSessionId, created: false };
-      }
-      return { agentSessionId: await client.createSession({ directory, title, signal }), created: true };
+      return (await expectJson({ method: "POST", path, json, what: "start a session", signal }, session)).id;
     },
 
     async findReplayPlace(directory, signal) {
       const at = inDirectory(directory);
-      const what = "tell its project and model";
+      const what = "report its project and model";
       const { id: projectId } = await expectJson(
         { method: "GET", path: `/project/current${at}`, what, signal },
         project,
@@ -179,7 +172,7 @@ export function createAgentClient({ sidecar, timeouts, onDeleteFailed }: AgentCl
       const path = `/sync/replay${inDirectory(directory)}`;
       for (const events of inPieces(replayEvents(replay))) {
         const json = { directory, events };
-        await expectSurely({ method: "POST", path, json, what: "take in the conversation", signal });
+        await expectSurely({ method: "POST", path, json, what: "load the conversation", signal });
       }
       await requireReplayed(replay, signal);
     },
@@ -195,12 +188,13 @@ export function createAgentClient({ sidecar, timeouts, onDeleteFailed }: AgentCl
       await requireReplayed(replay, signal);
     },
 
-    async prompt({ agentSessionId, model, messageId, partId, text, preface, signal }) {
+    async prompt({ agentSessionId, model, messageId, text, preface, signal }) {
+      const partId = partIdOf(messageId);
       const before = preface ? [{ id: idBefore(partId), type: "text", text: preface, synthetic: true }] : [];
       const parts = [...before, { id: partId, type: "text", text }];
       const json = { messageID: messageId, ...(model && { model }), parts };
       const path = `/session/${known(agentSessionId)}/prompt_async`;
-      await expectSurely({ method: "POST", path, json, what: "take the prompt", signal });
+      await expectSurely({ method: "POST", path, json, what: "accept the prompt", signal });
     },
 
     async abort(agentSessionId, signal) {
@@ -218,14 +212,14 @@ export function createAgentClient({ sidecar, timeouts, onDeleteFailed }: AgentCl
     async revert({ agentSessionId, messageId, signal }) {
       const path = `/session/${known(agentSessionId)}/revert`;
       const json = { messageID: messageId };
-      const { revert } = await expectJson({ method: "POST", path, json, what: "take that back", signal }, reverted);
+      const { revert } = await expectJson({ method: "POST", path, json, what: "undo the turn", signal }, reverted);
       // It answers 200 for a message that it does not know, and changes nothing.
-      if (!revert) throw new AppError("not-found", "The agent does not know this message any more.");
+      if (!revert) throw new AppError("not-found", "The agent no longer has this message.");
     },
 
     async unrevert(agentSessionId, signal) {
       const path = `/session/${known(agentSessionId)}/unrevert`;
-      await expectOk({ method: "POST", path, what: "bring that back", signal });
+      await expectOk({ method: "POST", path, what: "redo the turn", signal });
     },
 
     async listMessages(agentSessionId, signal, isFirst) {
@@ -244,7 +238,7 @@ export function createAgentClient({ sidecar, timeouts, onDeleteFailed }: AgentCl
 
     async listBusy(directory, signal) {
       const path = `/session/status${inDirectory(directory)}`;
-      const statuses = await expectJson({ method: "GET", path, what: "tell its status", signal }, sessionStatuses);
+      const statuses = await expectJson({ method: "GET", path, what: "report its status", signal }, sessionStatuses);
       return Object.keys(statuses).filter((id) => statuses[id]?.type !== "idle");
     },
 
@@ -256,7 +250,7 @@ export function createAgentClient({ sidecar, timeouts, onDeleteFailed }: AgentCl
 
     async replyPermission({ requestId, reply, directory, signal }) {
       const path = `/permission/${encodeURIComponent(requestId)}/reply${inDirectory(directory)}`;
-      await expectOk({ method: "POST", path, json: { reply }, what: "take the permission", signal });
+      await expectOk({ method: "POST", path, json: { reply }, what: "accept the permission", signal });
     },
 
     listQuestions: (directory, signal) =>
@@ -267,12 +261,7 @@ export function createAgentClient({ sidecar, timeouts, onDeleteFailed }: AgentCl
 
     async replyQuestion({ requestId, answers, directory, signal }) {
       const path = `/question/${encodeURIComponent(requestId)}/reply${inDirectory(directory)}`;
-      await expectOk({ method: "POST", path, json: { answers }, what: "take the answer", signal });
-    },
-
-    async rejectQuestion({ requestId, directory, signal }) {
-      const path = `/question/${encodeURIComponent(requestId)}/reject${inDirectory(directory)}`;
-      await expectOk({ method: "POST", path, what: "take the refusal", signal });
+      await expectOk({ method: "POST", path, json: { answers }, what: "accept the answer", signal });
     },
 
     async deleteSession(agentSessionId, signal) {

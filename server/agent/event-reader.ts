@@ -49,14 +49,14 @@ export async function readEvents(input: {
     }
     input.onLost?.();
     if (awaySince === Number.POSITIVE_INFINITY) awaySince = performance.now();
-    if (away() <= 0) throw streamError("The agent's events could not be read any more.", failure);
+    if (away() <= 0) throw streamError("The agent's events can no longer be read.", failure);
     await sleep(Math.min(pause, away()), undefined, { signal }).catch(() => signal.throwIfAborted());
     pause = Math.min(pause * 2, timings.maxPauseMilliseconds);
   }
 }
 
 export function streamError(message: string, cause?: unknown): AppError {
-  return Object.assign(new AppError("unavailable", message, { cause }), { code: "stream-error" });
+  return new AppError("unavailable", message, { cause, code: "stream-error" });
 }
 
 async function readOnce(

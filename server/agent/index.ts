@@ -1,5 +1,4 @@
 import type { EntryBody, EntryKind } from "../protocol/log-entry.ts";
-import type { NumberedEvent } from "../protocol/sidecar.ts";
 import type { Replay, ReplayPlace } from "./replay/plan-replay.ts";
 
 /** opencode's message list, as far as we read it. */
@@ -29,21 +28,13 @@ export interface AgentClient {
   replaySession(replay: Replay, signal: AbortSignal): Promise<void>;
   /** The same by `opencode import` beside the server, in the directory of that session of ours. */
   importSession(input: { sessionId: string; replay: Replay; signal: AbortSignal }): Promise<void>;
-  /** 200 keeps, 404 makes a new one, anything else fails (invariant 10). A stored directory that differs is moved. */
-  ensureSession(input: {
-    agentSessionId: string | null;
-    directory: string;
-    title: string | null;
-    signal: AbortSignal;
-  }): Promise<{ agentSessionId: string; created: boolean }>;
   /** The model of the configuration that the agent runs with now; null when it names none. */
   findModel(directory: string, signal: AbortSignal): Promise<AgentModel | null>;
-  /** Idempotent by `messageId` and `partId` (FACTS §3). Without `model`, opencode takes the session's last one. */
+  /** Idempotent by `messageId` (docs/opencode-facts.md, "Ids of our own"). Without `model`, opencode takes the session's last one. */
   prompt(input: {
     agentSessionId: string;
     model?: AgentModel | null;
     messageId: string;
-    partId: string;
     text: string;
     /** Told to the agent before the person's text, and not as theirs. */
     preface?: string | null;
@@ -88,7 +79,6 @@ export interface AgentClient {
     directory: string;
     signal: AbortSignal;
   }): Promise<void>;
-  rejectQuestion(input: { requestId: string; directory: string; signal: AbortSignal }): Promise<void>;
   /** Best-effort: a failure is reported, never thrown. */
   deleteSession(agentSessionId: string, signal: AbortSignal): Promise<void>;
 }
@@ -115,9 +105,7 @@ export type TurnSignal =
   | { type: "permission-replied"; requestId: string }
   | { type: "question-asked"; requestId: string; request: Record<string, unknown> }
   | { type: "question-replied"; requestId: string }
-  | { type: "agent-exited"; cause: string }
-  /** Per step, from step-finish parts; keyed so that repeats do not count twice. */
-  | { type: "step-usage"; key: string; usage: StepUsage };
+  | { type: "agent-exited"; cause: string };
 
 export interface StepUsage {
   cost: number;
@@ -125,22 +113,6 @@ export interface StepUsage {
   providerId: string | null;
   modelId: string | null;
 }
-
-export interface Translation {
-  state: TranslationState;
-  changes: LogChange[];
-  signals: TurnSignal[];
-}
-
-/** Plain data; made anew for a turn, or from what the log holds when a turn is taken over. */
-export interface TranslationState {
-  /** The root session and the children of `task` found so far: child session id → key of its tool_call. */
-  readonly root: string;
-  readonly [key: string]: unknown;
-}
-
-/** Pure. `event` of other sessions give no changes; unknown events are counted in the state, never fatal. */
-export type Translate = (state: TranslationState, event: NumberedEvent) => Translation;
 
 export { failureOfError } from "./agent-error.ts";
 export { type AgentIds, createAgentIds, hasId } from "./agent-ids.ts";

@@ -3,7 +3,7 @@ import { failureOfAgent } from "./agent-failure.ts";
 import { hasId } from "./agent-ids.ts";
 import { applyMessage, applyMessagePart, readPart } from "./apply-message.ts";
 import { closePart, discard, replaceBody } from "./apply-part.ts";
-import type { AgentMessage, LogChange, StepUsage } from "./index.ts";
+import type { AgentMessage, LogChange } from "./index.ts";
 import { isFields } from "./tool-content.ts";
 import type { AgentFailure, AgentPart, Output, TranslatorState } from "./translator-state.ts";
 
@@ -21,8 +21,6 @@ export interface Settlement {
   state: TranslatorState;
   changes: LogChange[];
   outcome: SettledOutcome;
-  /** Each step of the turn once, whether its event was seen or not. */
-  steps: { key: string; usage: StepUsage }[];
 }
 
 /**
@@ -50,7 +48,7 @@ export function settle(input: {
       : outcomeOf(state, { messages, end: input.end === true });
   const outcome: SettledOutcome = input.running && judged.type !== "missing" ? { type: "unfinished" } : judged;
   if (outcome.type !== "unfinished" || input.end) closeAll(state, out);
-  return { state, changes: out.changes, outcome, steps: [...state.steps].map(([key, usage]) => ({ key, usage })) };
+  return { state, changes: out.changes, outcome };
 }
 
 function sincePrompt(state: TranslatorState, messages: readonly AgentMessage[]): readonly AgentMessage[] {
@@ -134,7 +132,7 @@ function closeAll(state: TranslatorState, out: Output): void {
     if (!part.open) continue;
     if (part.kind === "tool_call") {
       const body = part.body as ToolCallBody;
-      const error = "The turn ended before this was done.";
+      const error = "The turn ended before this finished.";
       replaceBody(state, { key, body: { ...body, status: "failed", error } }, out);
     }
     closePart(state, { key, verbatim: null }, out);

@@ -275,8 +275,8 @@ describe("a restored translation", () => {
       { info: { id: prompt, role: "user" as const, sessionID: root }, parts: [] },
       { info: { ...info, ...model }, parts: [part] },
     ];
-    const { steps } = settle({ state, messages });
-    expect(steps).toMatchObject([{ key: "prt_9", usage: { providerId: "demo", modelId: "demo" } }]);
+    const { steps } = settle({ state, messages }).state;
+    expect([...steps]).toMatchObject([["prt_9", { providerId: "demo", modelId: "demo" }]]);
   });
 });
 

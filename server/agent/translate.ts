@@ -2,7 +2,7 @@ import type { NumberedEvent } from "../protocol/sidecar.ts";
 import { failureOfAgent } from "./agent-failure.ts";
 import { applyMessage, applyMessagePart, readPart } from "./apply-message.ts";
 import { applyDelta, applyPlan, count, discardTry } from "./apply-part.ts";
-import type { LogChange, Translate, TurnSignal } from "./index.ts";
+import type { LogChange, TurnSignal } from "./index.ts";
 import { isFields } from "./tool-content.ts";
 import type { AgentEvent, Output, TranslatorState } from "./translator-state.ts";
 
@@ -12,7 +12,10 @@ export interface Translator {
   apply(event: NumberedEvent): { changes: LogChange[]; signals: TurnSignal[] };
 }
 
-/** Translates in place: a burst brings thousands of deltas a second. */
+/**
+ * Translates in place: a burst brings thousands of deltas a second. Events of other sessions give no changes;
+ * unknown ones are counted in the state, never fatal.
+ */
 export function createTranslator(state: TranslatorState): Translator {
   return {
     state,
@@ -23,11 +26,6 @@ export function createTranslator(state: TranslatorState): Translator {
     },
   };
 }
-
-export const translate: Translate = (given, event) => {
-  const state = structuredClone(given) as TranslatorState;
-  return { state, ...createTranslator(state).apply(event) };
-};
 
 const maxWaitingEvents = 1000;
 

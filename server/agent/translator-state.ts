@@ -1,9 +1,10 @@
 import type { EntryBody, EntryKind, ToolCallBody } from "../protocol/log-entry.ts";
 import type { NumberedEvent } from "../protocol/sidecar.ts";
-import type { LogChange, StepUsage, TranslationState, TurnSignal } from "./index.ts";
+import type { LogChange, StepUsage, TurnSignal } from "./index.ts";
 
 /** What the translation of one turn remembers. Plain data (Maps included): `structuredClone` copies it. */
-export interface TranslatorState extends TranslationState {
+export interface TranslatorState {
+  /** The turn's own session; those of subagents are its `children`. */
   readonly root: string;
   /** The message that began the turn; ids ascend, so what is older belongs to earlier turns. */
   readonly userMessageId: string;

@@ -82,7 +82,9 @@ describe("the home", () => {
     holder.send("stay");
     await once(holder, "message");
     try {
-      await expect(open({ waitMilliseconds: 200 })).rejects.toThrow("Dormouse already runs with this home");
+      await expect(open({ waitMilliseconds: 200 })).rejects.toThrow(
+        "Dormouse is already running with this data directory",
+      );
     } finally {
       holder.kill("SIGKILL");
       await once(holder, "exit");

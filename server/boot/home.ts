@@ -153,8 +153,7 @@ function isEnding(holder: Holder | null): boolean {
 function heldError(path: string, holder: Holder | null): BootError {
   const who = holder ? `pid ${holder.pid} ${holder.url ? `at ${holder.url}` : "(still starting)"}` : "another process";
   return new BootError(
-    `Dormouse already runs with this home: ${who}.
-Use that one, stop it first, or set DORMOUSE_HOME to another directory than ${path}.`,
+    `Dormouse is already running with this data directory: ${who}. Use that one, stop it first, or set DORMOUSE_HOME to a directory other than ${path}.`,
   );
 }
 

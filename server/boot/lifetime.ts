@@ -11,6 +11,9 @@ export interface Lifetime {
   /** `close` of an essential part must be idempotent: it may be called by both ends. */
   add(name: string, limitMilliseconds: number, close: Closer["close"], options?: { essential: boolean }): void;
   beginEnd(): void;
+  /** Ends this process alone: Postgres and sandboxes run on for the next, unless `beginEnd` comes after all. */
+  beginReload(): void;
+  readonly reloading: boolean;
   /** Idempotent; never throws. */
   close(): Promise<void>;
   /** Only what must not be left behind, at once, also while `close` is under way. */
@@ -28,6 +31,7 @@ export function createLifetime(logger: Pick<Logger, "error" | "warn">): Lifetime
   const closers: Closer[] = [];
   const essential: Closer[] = [];
   let closed: Promise<void> | undefined;
+  let reloading = false;
 
   async function closeOne({ name, limitMilliseconds, close }: Closer): Promise<void> {
     const late = sleep(limitMilliseconds, "late" as const, { ref: false });
@@ -50,7 +54,18 @@ export function createLifetime(logger: Pick<Logger, "error" | "warn">): Lifetime
       closers.push(closer);
       if (options?.essential) essential.push(closer);
     },
-    beginEnd: () => stopping.abort(),
+    get reloading() {
+      return reloading;
+    },
+    beginEnd() {
+      reloading = false;
+      stopping.abort();
+    },
+    beginReload() {
+      if (stopping.signal.aborted) return;
+      reloading = true;
+      stopping.abort();
+    },
     close() {
       stopping.abort();
       closed ??= closeAll();

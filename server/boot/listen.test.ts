@@ -30,6 +30,13 @@ describe("listening", () => {
     await expect(second).rejects.toThrow(`Port ${port} is taken by`);
   });
 
+  it("names the variable that has to change", async () => {
+    const variables = { host: "SOME_ADDRESS", port: "SOME_ADDRESS" };
+    const { port } = await listen({ server: makeServer(), host: "127.0.0.1", port: anyPort });
+    const second = listen({ server: makeServer(), host: "127.0.0.1", port: { kind: "fixed", port }, variables });
+    await expect(second).rejects.toThrow(/set SOME_ADDRESS to another port/);
+  });
+
   it("knows whether other machines can reach it", async () => {
     const beyond = await listen({ server: makeServer(), host: "0.0.0.0", port: anyPort });
     expect(beyond).toMatchObject({ beyondLoopback: true, url: `http://127.0.0.1:${beyond.port}` });

@@ -32,7 +32,7 @@ async function readKey(path: string): Promise<Buffer | null> {
     const { code } = error as NodeJS.ErrnoException;
     if (code === "ENOENT") return null;
     throw new BootError(
-      `The master key in ${path} cannot be read (${code}). Make it readable to the user who starts Dormouse.`,
+      `The master key in ${path} cannot be read (${code}). Make it readable by the user who starts Dormouse.`,
       {
         cause: error,
       },
@@ -42,7 +42,7 @@ async function readKey(path: string): Promise<Buffer | null> {
   if (key.length === keyBytes) return key;
   throw new BootError(
     `The master key in ${path} is damaged: it must be ${keyBytes} bytes in base64.
-Put the file back from a backup. Without it, stored provider keys cannot be read; remove the file only if you can do without them.`,
+Put the file back from a backup. Without it, stored provider keys cannot be read. Remove the file only if you can do without those keys.`,
   );
 }
 

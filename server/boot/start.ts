@@ -16,6 +16,7 @@ import { deriveKey, loadMasterKey } from "./master-key.ts";
 
 export interface Started {
   url: string;
+  port: number;
   listensBeyondLoopback: boolean;
   /** What the first-run page asks for; null when it is not asked. */
   setupCode: string | null;
@@ -79,7 +80,7 @@ export async function start(options: {
     stopping: signal,
   });
   lifetime.add("services", 6000, () => wired.close());
-  lifetime.add("sandboxes", 9000, () => wired.closeSandboxes());
+  lifetime.add("sandboxes", 9000, () => (lifetime.reloading ? wired.abandonSandboxes() : wired.closeSandboxes()));
   lifetime.add("turns", 3000, () => wired.closeTurns());
   shareServices(wired.services);
   setEnvironment({ NEXTAUTH_URL: publicUrl, NEXTAUTH_SECRET: wired.services.signInSecret });
@@ -107,6 +108,7 @@ export async function start(options: {
   lifetime.add("requests", 4000, () => http.close({ graceMilliseconds: 3000 }));
   return {
     url: publicUrl,
+    port: listening.port,
     listensBeyondLoopback: listening.beyondLoopback,
     setupCode: wired.setupCode,
     databaseLost: postgres?.lost ?? new Promise(() => {}),
@@ -134,7 +136,10 @@ async function startPostgres(options: {
   const label = { doing: "Starting Postgres", done: "Started Postgres" };
   const starting = steps.run(label, () => startEmbeddedPostgres({ home, signal, onProgress: steps.say }));
   // Registered before it runs: an end in the middle of the start must find it too.
-  const stop = async () => (await starting.catch(() => null))?.stop({ graceMilliseconds: 3000 });
+  const stop = async () => {
+    const running = await starting.catch(() => null);
+    if (!lifetime.reloading) await running?.stop({ graceMilliseconds: 3000 });
+  };
   lifetime.add("postgres", 7000, stop, { essential: true });
   return await starting;
 }

@@ -26,13 +26,13 @@ export async function checkTarget(target: Target, rules: EgressRules): Promise<C
   const excepted = rules.allow.some(
     (one) => one.host === host && (one.port === null ? permittedPorts.includes(port) : one.port === port),
   );
-  if (rules.kind === "off" && !excepted) return refuse("Sandboxes have no access to the internet here.");
+  if (rules.kind === "off" && !excepted) return refuse("Sandboxes have no internet access here.");
   if (!excepted && !permittedPorts.includes(port)) {
-    return refuse(`Port ${port} is not open to sandboxes. Open are ${permittedPorts.join(", ")}.`);
+    return refuse(`Sandboxes cannot use port ${port}. Allowed ports: ${permittedPorts.join(", ")}.`);
   }
   const found = await addressesOf(host);
   if (found.length === 0) {
-    return rules.proxied ? { addresses: [] } : { status: 502, reason: `The name ${host} is not known.` };
+    return rules.proxied ? { addresses: [] } : { status: 502, reason: `The host name ${host} was not found.` };
   }
   const addresses = excepted ? found : found.filter(({ address }) => refusalOfAddress(address) === null);
   if (addresses.length > 0) return { addresses };

@@ -36,7 +36,8 @@ export function createEgress(options: EgressOptions): Egress {
     const caller = await findCaller(request.headers);
     if (!caller) return refuse(socket, 407, "This sandbox's access has ended.");
     const count = counts.get(caller.sandboxId) ?? 0;
-    if (count >= maxTunnels) return refuse(socket, 429, `A sandbox has at most ${maxTunnels} connections at once.`);
+    if (count >= maxTunnels)
+      return refuse(socket, 429, `A sandbox can have at most ${maxTunnels} connections at once.`);
     counts.set(caller.sandboxId, count + 1);
     try {
       await tunnel({ caller, request, socket, head });
@@ -55,7 +56,7 @@ export function createEgress(options: EgressOptions): Egress {
     const checked = await checkTarget(target, { ...rules, proxied: way !== null });
     if ("reason" in checked) return refuse(socket, checked.status, checked.reason);
     if (!(await permits(caller, target))) {
-      return refuse(socket, 403, `${target.host} is not on the list of what your organisation allows.`);
+      return refuse(socket, 403, `${target.host} is not on your organisation's allow-list.`);
     }
     const outside = await reach({ target, checked, way, socket });
     if (!outside) return;

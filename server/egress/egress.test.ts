@@ -120,7 +120,7 @@ describe("a tunnel", () => {
     const { port } = await startEgress({ rules: { ...allow(target), kind: "off" } });
     expect(await tunnel(port, "8.8.8.8:443")).toMatchObject({
       status: 403,
-      reason: expect.stringContaining("no access"),
+      reason: expect.stringContaining("no internet access"),
     });
     const { status, socket } = await tunnel(port, `127.0.0.1:${target}`);
     expect(status).toBe(200);

@@ -13,13 +13,13 @@ export async function* pull(
   // Its errors reach us through the iterator; one that comes after the end concerns nobody.
   if (stream instanceof Readable) stream.on("error", () => {});
   const iterator = stream[Symbol.asyncIterator]();
-  const late = () => new AppError("timeout", "What was to be stored did not arrive in time");
+  const late = () => new AppError("timeout", "The data to store did not arrive in time");
   try {
     while (true) {
       const next = await bounded(() => iterator.next(), { signal, milliseconds: idleMilliseconds, late });
       if (next.done) return;
       // A stream that decodes would lose bytes in silence.
-      if (!(next.value instanceof Uint8Array)) throw new AppError("internal", "What is to be stored must be bytes");
+      if (!(next.value instanceof Uint8Array)) throw new AppError("internal", "Only bytes can be stored");
       if (next.value.byteLength > 0) yield next.value;
     }
   } finally {

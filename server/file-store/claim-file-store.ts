@@ -40,7 +40,8 @@ async function readMark(fileStore: FileStore, signal: AbortSignal): Promise<stri
   let text = "";
   for await (const chunk of stream) {
     text += chunk;
-    if (text.length > maxMarkLength) throw new AppError("upstream", `${mark} of the file store is not ours`);
+    if (text.length > maxMarkLength)
+      throw new AppError("upstream", `${mark} in the file store was not written by Dormouse`);
   }
   return text.trim();
 }

@@ -34,7 +34,7 @@ export function createFiles({ database, lifecycle, hub }: FilesOptions): Files {
       : [];
     if (!row) throw new AppError("not-found", "There is no such session.");
     const sandbox = row.sandboxId ? lifecycle.findRunning(row.sandboxId) : null;
-    if (!sandbox) throw new AppError("unavailable", "The files can be seen while the sandbox is awake.");
+    if (!sandbox) throw new AppError("unavailable", "Files can only be read while the sandbox is awake.");
     watches.learn(sessionId, sandbox.sandboxId);
     return sandbox;
   }
@@ -78,7 +78,7 @@ export function createFiles({ database, lifecycle, hub }: FilesOptions): Files {
 function insideOf(sessionId: string, path: string): string {
   const segments = path.split("/").filter((segment) => segment !== "" && segment !== ".");
   if (segments.includes("..") || path.includes("\0")) {
-    throw new AppError("invalid-input", "That path leads out of the session's files.");
+    throw new AppError("invalid-input", "That path is outside the session's files.");
   }
   return ["sessions", sessionId, ...segments].join("/");
 }

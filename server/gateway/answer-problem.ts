@@ -38,7 +38,8 @@ export const problems = {
   },
   noProvider: {
     status: 404,
-    message: "This model's provider does not exist any more. Choose another model, or add it in Settings → Models.",
+    message:
+      "This model's provider no longer exists. Choose another model, or add the provider again in Settings → Models.",
     type: "not_found_error",
     code: "provider_not_found",
   },
@@ -50,7 +51,7 @@ export const problems = {
   },
   stopping: {
     status: 503,
-    message: "Dormouse is restarting. The model is asked again in a moment.",
+    message: "Dormouse is restarting. The model will be asked again in a moment.",
     type: "server_error",
     code: "gateway_stopping",
   },
@@ -65,7 +66,7 @@ export const problems = {
 export function notOffered(method: string, path: string): Problem {
   return {
     status: 404,
-    message: `Dormouse does not pass on ${method} ${path} to this provider.`,
+    message: `Dormouse does not forward ${method} ${path} to this provider.`,
     type: "not_found_error",
     code: "path_not_offered",
   };

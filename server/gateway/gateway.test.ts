@@ -137,7 +137,7 @@ describe("a call", () => {
     ]) {
       const refused = await call(`${id}/${path}`);
       expect(refused.status).toBe(404);
-      expect(await messageOf(refused)).toContain("does not pass on");
+      expect(await messageOf(refused)).toContain("does not forward");
     }
     expect((await call(`${id}/messages`, { method: "DELETE" })).status).toBe(404);
     expect(seen).toEqual([`/v1/messages ${canary} undefined`]);

@@ -17,13 +17,13 @@ export function providerProblem(provider: CallableProvider, code: string): Probl
     return { status: 504, message: `${who} ${timeouts[code]}`, type: "timeout_error", code: "provider_timeout" };
   }
   const reasons: Record<string, string> = {
-    ECONNREFUSED: `is not running: the connection was refused. ${check}, and that it is started.`,
+    ECONNREFUSED: `is not running: the connection was refused. ${check}, and that it has been started.`,
     ENOTFOUND: `was not found: its name is unknown here. ${check} and this server's DNS.`,
     EAI_AGAIN: `was not found: the name service does not answer. Check this server's DNS.`,
     redirect: `answered with a redirect, which is not followed: it would carry the key elsewhere. ${check}.`,
   };
   const secure = /CERT|TLS|SSL|SELF_SIGNED/.test(code)
-    ? `could not prove who it is (${code}). ${check} and its certificate.`
+    ? `could not prove its identity (${code}). ${check} and its certificate.`
     : undefined;
   const message = reasons[code] ?? secure ?? `cannot be reached (${code}). ${check} and this server's network.`;
   return { status: 502, message: `${who} ${message}`, type: "upstream_error", code: "provider_unreachable" };

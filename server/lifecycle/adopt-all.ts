@@ -18,7 +18,7 @@ const liveSandbox = z.object({
 export type TakeOver = (sandboxId: string, adopt: () => Promise<HeldSandbox | null>) => Promise<HeldSandbox | null>;
 
 /**
- * Every sandbox that is said to be awake and whose lease can be had: kept or settled. What runs here without
+ * Every sandbox that is said to be awake and whose lease can be had: kept or ended. What runs here without
  * being said to be awake is ended, since a later wake must not find it. One that fails does not hinder others.
  */
 export async function adoptAll(
@@ -59,10 +59,7 @@ export async function adoptBeforeWake(
   context: LifecycleContext,
   { actor, sandboxId, takeOver, signal }: { actor: Actor; sandboxId: string; takeOver: TakeOver; signal: AbortSignal },
 ): Promise<void> {
-  const [row] = await context.database.transaction(actor, (tx) =>
-    tx.select({ state: sandboxes.observedState }).from(sandboxes).where(eq(sandboxes.id, sandboxId)),
-  );
-  if (row?.state === "running") await adoptHere(context, { actor, sandboxId, onlyLapsed: false, takeOver, signal });
+  await adoptHere(context, { actor, sandboxId, onlyLapsed: false, takeOver, signal });
 }
 
 async function adoptHere(
@@ -70,7 +67,14 @@ async function adoptHere(
   input: { actor: Actor; sandboxId: string; onlyLapsed: boolean; takeOver: TakeOver; signal: AbortSignal },
 ): Promise<void> {
   const { actor, sandboxId, onlyLapsed, takeOver, signal } = input;
-  const report = await context.backend.report(sandboxId, { backend: "local" }, signal).catch(() => "unknown");
+  const { observedState: state, backend: kind, address } = sandboxes;
+  const [row] = await context.database.transaction(actor, (tx) =>
+    tx.select({ state, kind, address }).from(sandboxes).where(eq(sandboxes.id, sandboxId)),
+  );
+  // A wake ends by itself what it finds half started; while nobody wakes it, that is done here.
+  if (!row || (row.state !== "running" && !onlyLapsed)) return;
+  const backend = context.backends.find(row.kind);
+  const report = await backend?.report(sandboxId, row.address, signal).catch(() => "unknown" as const);
   if (report !== "present") return;
   const sandbox = await takeOver(sandboxId, () => adoptOne(context, actor, { sandboxId, signal, onlyLapsed }));
   if (sandbox) context.logger.warn({ sandboxId }, "A sandbox whose server is gone was taken over");
@@ -93,9 +97,9 @@ async function adoptOne(
   try {
     const taken = await context.leases.take(actor, sandboxId, { onlyLapsed });
     if (!taken) return null;
-    if (taken.row.backend === context.backend.kind) {
-      return await renewWhile(context, taken.lease, () => adoptSandbox(context, { ...taken, signal }));
-    }
+    const backend = context.backends.find(taken.row.backend);
+    if (backend)
+      return await renewWhile(context, taken.lease, () => adoptSandbox(context, { ...taken, backend, signal }));
     await context.leases.release(taken.lease);
     return null;
   } catch (error) {
@@ -106,15 +110,20 @@ async function adoptOne(
 }
 
 async function endOrphans(context: LifecycleContext, live: ReadonlySet<string>, signal: AbortSignal): Promise<void> {
-  const { backend, logger, deadlines } = context;
-  const orphans = (await backend.list(signal)).filter(({ sandboxId, running }) => running && !live.has(sandboxId));
-  const ends = orphans.map(async ({ sandboxId }) => {
-    logger.warn({ sandboxId }, "A sandbox ran that nobody knows to be awake: ending it");
-    await backend.terminate(sandboxId, null, AbortSignal.timeout(deadlines.terminateMilliseconds));
+  const { backends, logger, deadlines } = context;
+  const ends = backends.all.map(async (backend) => {
+    const orphans = (await backend.list(signal)).filter(({ sandboxId, running }) => running && !live.has(sandboxId));
+    const outcomes = await Promise.allSettled(
+      orphans.map(({ sandboxId, address }) => {
+        logger.warn({ sandboxId }, "A sandbox ran that nobody knows to be awake: ending it");
+        return backend.terminate(sandboxId, address, AbortSignal.timeout(deadlines.terminateMilliseconds));
+      }),
+    );
+    for (const outcome of outcomes) {
+      if (outcome.status === "rejected") logger.error({ err: outcome.reason }, "An orphan could not be ended");
+    }
   });
-  for (const outcome of await Promise.allSettled(ends)) {
-    if (outcome.status === "rejected") logger.error({ err: outcome.reason }, "An orphan could not be ended");
-  }
+  await Promise.all(ends);
 }
 
 function* inBatches<Item>(items: readonly Item[], size: number): Generator<Item[]> {

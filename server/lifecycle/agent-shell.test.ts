@@ -7,7 +7,7 @@ import { text } from "node:stream/consumers";
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { sandboxes } from "../../db/schema/index.ts";
-import { createSandboxPlaces } from "../sandboxes/backends/local/sandbox-places.ts";
+import { createSandboxPaths } from "../sandboxes/backends/local/sandbox-paths.ts";
 import type { SidecarClient } from "../sandboxes/sidecar-client.ts";
 import { createLifecycleTest, ensure, type LifecycleTest } from "./test/test-lifecycle.ts";
 import { servePackages } from "./test/test-packages.ts";
@@ -25,7 +25,7 @@ let agentSession: string;
 beforeAll(async () => {
   test = await createLifecycleTest();
   packages = await servePackages();
-  const server = await test.startServer({ allow: [{ host: "127.0.0.2", port: packages.port }] });
+  const server = await test.startServer({ agent: "opencode", allow: [{ host: "127.0.0.2", port: packages.port }] });
   const sessionId = await test.createSession();
   ({ sidecar, sandboxId } = await ensure(server, { actor: test.actor, sessionId }));
   ({ directory } = await sidecar.prepareWorkspace(sessionId, AbortSignal.timeout(20_000)));
@@ -99,8 +99,8 @@ it("finds the sandbox's token in no environment, command line or file", async ()
   const [row] = await test.database.transaction(test.actor, (tx) =>
     tx.select().from(sandboxes).where(eq(sandboxes.id, sandboxId)),
   );
-  const { directory: place, workspace } = await createSandboxPlaces(test.place.home).of(sandboxId);
-  const { first } = JSON.parse(await readFile(join(place, "life.json"), "utf8")) as { first: { pid: number } };
+  const { directory: own, workspace } = await createSandboxPaths(test.shared.home).of(sandboxId);
+  const { first } = JSON.parse(await readFile(join(own, "life.json"), "utf8")) as { first: { pid: number } };
   const token = test.openToken(row?.tokenEncrypted ?? "", sandboxId);
   expect(token).toMatch(/^dormouse_sandbox_/);
   const inside = processesIn(readlinkSync(`/proc/${first.pid}/ns/pid`));

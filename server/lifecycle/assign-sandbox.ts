@@ -3,70 +3,75 @@ import type { Database, Transaction } from "../../db/client.ts";
 import { sandboxes, sessions, tenants } from "../../db/schema/index.ts";
 import type { Actor } from "../auth/index.ts";
 import { AppError } from "../errors.ts";
-import type { SandboxBackend, SandboxIsolation } from "../sandboxes/sandbox-backend.ts";
+import type { Isolation } from "../sandboxes/sandbox-backend.ts";
+import type { SandboxBackends } from "../sandboxes/sandbox-backends.ts";
 
-export interface AssignOptions {
+export interface AssignInput {
   database: Database;
-  backend: SandboxBackend["kind"];
-  /** The strongest that this machine was proved to give. */
-  strongest: SandboxIsolation;
+  backends: SandboxBackends;
+  actor: Actor;
+  sessionId: string;
+  signal: AbortSignal;
 }
 
 /**
  * The sandbox of a session, chosen and fixed at its first use (invariant 16). Throws `not-found` for a
  * session that is unknown or another person's, `unavailable` when its isolation cannot be given any more.
  */
-export function assignSandbox(options: AssignOptions, actor: Actor, sessionId: string): Promise<string> {
-  const { database, backend, strongest } = options;
-  return database.transaction(actor, async (tx) => {
-    const [session] = await tx.select().from(sessions).where(eq(sessions.id, sessionId)).for("no key update");
-    if (!session) throw new AppError("not-found", "There is no such session.");
-    const isolation = toIsolation(session.isolation) ?? strongest;
-    await requireAvailable(tx, { isolation, strongest });
-    if (session.sandboxId) {
-      const [assigned] = await tx.select().from(sandboxes).where(eq(sandboxes.id, session.sandboxId));
-      if (assigned && assigned.backend !== backend) {
-        throw new AppError(
-          "unavailable",
-          `This session's sandbox runs on ${assigned.backend}, which is not set up here.`,
-        );
-      }
-      if (assigned) return assigned.id;
-    }
-    const sandboxId = await ensureRow(tx, actor, { backend, isolation });
+export async function assignSandbox({ database, backends, actor, sessionId, signal }: AssignInput): Promise<string> {
+  const { preferred } = backends;
+  // Asked before, since no transaction may wait for a backend.
+  const offered = await preferred.isolations(signal);
+  const { consent, ...assigned } = await database.transaction(actor, async (tx) => {
+    const [found] = await tx
+      .select({ isolation: sessions.isolation, consentAt: tenants.hostConsentAt, sandbox: sandboxes })
+      .from(sessions)
+      .innerJoin(tenants, eq(tenants.id, sessions.tenantId))
+      .leftJoin(sandboxes, eq(sandboxes.id, sessions.sandboxId))
+      .where(eq(sessions.id, sessionId))
+      .for("no key update", { of: sessions });
+    if (!found) throw new AppError("not-found", "There is no such session.");
+    const { sandbox } = found;
+    const consent = found.consentAt !== null;
+    if (sandbox) return { sandboxId: sandbox.id, backend: sandbox.backend, isolation: sandbox.isolation, consent };
+    const isolation = found.isolation ?? strongest(offered);
+    requireAvailable(offered, { isolation, consent });
+    const sandboxId = await ensureRow(tx, actor, { backend: preferred.kind, isolation });
     await tx.update(sessions).set({ sandboxId, isolation }).where(eq(sessions.id, sessionId));
-    return sandboxId;
+    return { sandboxId, backend: preferred.kind, isolation, consent };
   });
+  const backend = backends.require(assigned.backend);
+  requireAvailable(backend === preferred ? offered : await backend.isolations(signal), { ...assigned, consent });
+  return assigned.sandboxId;
 }
 
-function toIsolation(value: string | null): SandboxIsolation | null {
-  return value === "sandboxed" || value === "host" ? value : null;
+function strongest(offered: readonly Isolation[]): string {
+  const best = offered.find(({ available }) => available) ?? offered[0];
+  if (!best) throw new AppError("unavailable", "No sandbox can run here at the moment.");
+  return best.name;
 }
 
-async function requireAvailable(
-  tx: Transaction,
-  { isolation, strongest }: { isolation: SandboxIsolation; strongest: SandboxIsolation },
-): Promise<void> {
-  if (isolation === "sandboxed") {
-    if (strongest === "sandboxed") return;
+function requireAvailable(
+  offered: readonly Isolation[],
+  { isolation: name, consent }: { isolation: string; consent: boolean },
+): void {
+  const isolation = offered.find((offer) => offer.name === name);
+  if (!isolation?.available) {
     throw new AppError(
       "unavailable",
-      "This session runs isolated from the machine, and the machine cannot do that any more. Your message is kept; an admin can see the cause.",
+      isolation?.confined === false
+        ? "This session runs without isolation, which is no longer allowed here. Your message is kept; ask an admin."
+        : "This session needs isolation, which this machine can no longer provide. Your message is kept; an admin can see the cause.",
     );
   }
-  const [tenant] = await tx.select({ consent: tenants.hostConsentAt }).from(tenants);
-  if (tenant?.consent) return;
+  if (isolation.confined || consent) return;
   throw new AppError(
     "unavailable",
-    "This machine cannot isolate the agent, and nobody agreed that it runs without isolation. Ask an admin.",
+    "This machine cannot isolate the agent, and no admin has agreed to run it without isolation. Ask an admin.",
   );
 }
 
-async function ensureRow(
-  tx: Transaction,
-  actor: Actor,
-  key: { backend: SandboxBackend["kind"]; isolation: SandboxIsolation },
-): Promise<string> {
+async function ensureRow(tx: Transaction, actor: Actor, key: { backend: string; isolation: string }): Promise<string> {
   const { tenantId, userId } = actor;
   await tx
     .insert(sandboxes)

@@ -4,8 +4,9 @@ import { AppError } from "../errors.ts";
 import { createLoop } from "../lib/loop.ts";
 import { adoptAll, adoptBeforeWake, adoptLapsed, type TakeOver } from "./adopt-all.ts";
 import { assignSandbox } from "./assign-sandbox.ts";
+import { endSandbox } from "./end-sandbox.ts";
 import { beginLook, ensureAgentReady } from "./ensure-agent-ready.ts";
-import type { Lifecycle, RunningSandbox, WakePhase } from "./index.ts";
+import type { Lifecycle, RunningSandbox } from "./index.ts";
 import { createLeases, renewWhile } from "./lease.ts";
 import {
   defaultDeadlines,
@@ -13,8 +14,9 @@ import {
   type LifecycleContext,
   type LifecycleOptions,
 } from "./lifecycle-context.ts";
+import { createPhaseReporter, type ReportPhase } from "./phase-reporter.ts";
 import { refreshConfig } from "./refresh-agent-config.ts";
-import { createPhaseReporter, createSharedWakes, orAborted } from "./shared-wakes.ts";
+import { createSharedWakes, orAborted } from "./shared-wakes.ts";
 import { createTransitionLock } from "./transition-lock.ts";
 import { wakeSandbox } from "./wake-sandbox.ts";
 import { watchSandbox } from "./watch-sandbox.ts";
@@ -24,16 +26,16 @@ import { watchSandbox } from "./watch-sandbox.ts";
  * while it is held, and leaves when it is lost, superseded or let go of; its signal is aborted then.
  */
 export function createLifecycle({ deadlines, ...options }: LifecycleOptions): Lifecycle {
-  const leases = createLeases({ database: options.database, instance: randomUUID(), place: options.place });
+  const leases = createLeases({ database: options.database, instance: randomUUID(), homeId: options.homeId });
   const context: LifecycleContext = { ...options, leases, deadlines: { ...defaultDeadlines, ...deadlines } };
-  const { backend, logger } = context;
+  const { logger } = context;
   const held = new Map<string, HeldSandbox>();
   /** Which sessions were found to belong to a held sandbox: fixed at their first use, so it need not be asked again. */
   const assigned = new Map<string, { userId: string; sandboxId: string }>();
   const wakes = createSharedWakes();
   const stopping = new AbortController();
   const background = new Set<Promise<void>>();
-  const changes = createTransitionLock();
+  const transitions = createTransitionLock();
   let closing: Promise<void> | undefined;
 
   function inBackground(task: Promise<void>, what: string): void {
@@ -48,7 +50,7 @@ export function createLifecycle({ deadlines, ...options }: LifecycleOptions): Li
   function hold(sandbox: HeldSandbox): HeldSandbox {
     held.set(sandbox.lease.sandboxId, sandbox);
     const watching = watchSandbox(context, sandbox).then((cause) => (cause ? lose(sandbox, cause) : undefined));
-    inBackground(watching, "A sandbox is not watched any more");
+    inBackground(watching, "A sandbox is no longer being watched");
     return sandbox;
   }
 
@@ -65,27 +67,21 @@ export function createLifecycle({ deadlines, ...options }: LifecycleOptions): Li
   /** Whatever is left of it is ended, so that the next wake finds nothing beside it. */
   function lose(sandbox: HeldSandbox, cause: string): Promise<void> {
     const { sandboxId } = sandbox.lease;
-    if (!letGo(sandbox, cause)) return changes.settled(sandboxId);
+    if (!letGo(sandbox, cause)) return transitions.ended(sandboxId);
     logger.warn({ sandboxId }, cause);
-    return changes
-      .run(sandboxId, () => endLost(sandbox, cause))
-      .catch((error: unknown) => logger.error({ err: error, sandboxId }, "A lost sandbox could not be settled"));
+    // Nothing answered, perhaps because this process itself stood still: then another one runs it by now, and it stays.
+    const changes = { observedState: "failed", stateCause: cause } as const;
+    return transitions
+      .run(sandboxId, async () => void (await endSandbox(context, { ...sandbox, changes })))
+      .catch((error: unknown) => logger.error({ err: error, sandboxId }, "A lost sandbox could not be cleaned up"));
   }
 
-  async function endLost({ lease }: HeldSandbox, cause: string): Promise<void> {
-    // Nothing answered, perhaps because this process itself stood still: then another one runs it by now.
-    if (!(await leases.renew(lease))) return;
-    await backend.terminate(lease.sandboxId, null, AbortSignal.timeout(context.deadlines.terminateMilliseconds));
-    await leases.update(lease, { observedState: "failed", stateCause: cause });
-    await leases.release(lease);
-  }
-
-  const isOurs = (sandboxId: string) => held.has(sandboxId) || changes.has(sandboxId) || wakes.isWaking(sandboxId);
+  const isOurs = (sandboxId: string) => held.has(sandboxId) || transitions.has(sandboxId) || wakes.isWaking(sandboxId);
 
   /** A wake must not come between the lease and the hold: it would end what is just being kept. */
   const takeOver: TakeOver = async (sandboxId, adopt) => {
     if (isOurs(sandboxId)) return null;
-    return changes.run(sandboxId, async () => {
+    return transitions.run(sandboxId, async () => {
       const sandbox = await adopt();
       if (!stopping.signal.aborted) return sandbox && hold(sandbox);
       if (sandbox) await leases.release(sandbox.lease);
@@ -95,25 +91,25 @@ export function createLifecycle({ deadlines, ...options }: LifecycleOptions): Li
 
   /** Held by this process, also when it takes over only now what a gone server left. */
   async function findHeld(sandboxId: string, actor: Actor, signal: AbortSignal): Promise<HeldSandbox | null> {
-    await orAborted(changes.settled(sandboxId), signal);
+    await orAborted(transitions.ended(sandboxId), signal);
     if (!isOurs(sandboxId)) {
       const adopting = adoptBeforeWake(context, { actor, sandboxId, takeOver, signal: stopping.signal });
       await orAborted(adopting, signal);
       // Another one may have come first.
-      await orAborted(changes.settled(sandboxId), signal);
+      await orAborted(transitions.ended(sandboxId), signal);
     }
     return held.get(sandboxId) ?? null;
   }
 
-  async function wake(sandboxId: string, actor: Actor, say: (phase: WakePhase) => void): Promise<HeldSandbox> {
-    await changes.settled(sandboxId);
+  async function wake(sandboxId: string, actor: Actor, reportPhase: ReportPhase): Promise<HeldSandbox> {
+    await transitions.ended(sandboxId);
     stopping.signal.throwIfAborted();
     const known = held.get(sandboxId);
     if (known) return known;
     const taken = await leases.take(actor, sandboxId);
     if (!taken) throw heldElsewhere();
     try {
-      const waking = { ...taken, say, signal: stopping.signal };
+      const waking = { ...taken, reportPhase, signal: stopping.signal };
       return hold(await renewWhile(context, taken.lease, () => wakeSandbox(context, waking)));
     } catch (error) {
       await leases.release(taken.lease).catch(() => {});
@@ -121,15 +117,19 @@ export function createLifecycle({ deadlines, ...options }: LifecycleOptions): Li
     }
   }
 
-  async function findOrAssign(actor: Actor, sessionId: string): Promise<string> {
+  async function findOrAssign(actor: Actor, sessionId: string, signal: AbortSignal): Promise<string> {
     const known = assigned.get(sessionId);
     if (known?.userId === actor.userId) return known.sandboxId;
-    const { database, strongest } = context;
-    return assignSandbox({ database, backend: backend.kind, strongest }, actor, sessionId);
+    const { database, backends } = context;
+    return assignSandbox({ database, backends, actor, sessionId, signal });
   }
 
   async function refresh(sandbox: HeldSandbox): Promise<void> {
-    const quiet = { asking: null, say: () => {}, signal: AbortSignal.any([stopping.signal, sandbox.lost.signal]) };
+    const quiet = {
+      asking: null,
+      reportPhase: () => {},
+      signal: AbortSignal.any([stopping.signal, sandbox.lost.signal]),
+    };
     await sandbox.serial.run(() => refreshConfig(context, sandbox, quiet));
   }
 
@@ -159,41 +159,36 @@ export function createLifecycle({ deadlines, ...options }: LifecycleOptions): Li
   async function close(terminate: boolean): Promise<void> {
     stopping.abort(new AppError("unavailable", "The server is stopping."));
     await Promise.all([renewals.stop(), takeovers.stop()]);
-    await wakes.settled();
+    await wakes.ended();
     const ends = [...held.values()].map(async (sandbox) => {
-      const { lease } = sandbox;
       letGo(sandbox, "The server is stopping.");
-      if (terminate && (await leases.renew(lease))) {
-        await backend.terminate(
-          lease.sandboxId,
-          null,
-          AbortSignal.timeout(context.deadlines.terminateMilliseconds - 3_000),
-        );
-        await leases.update(lease, { wantedState: "sleeping", observedState: "sleeping", stateCause: null });
-      }
-      await leases.release(lease);
+      if (!terminate) return leases.release(sandbox.lease);
+      const changes = { wantedState: "sleeping", observedState: "sleeping", stateCause: null } as const;
+      // Sooner than elsewhere: the whole end of the server is bounded.
+      const terminateMilliseconds = context.deadlines.terminateMilliseconds - 3_000;
+      await endSandbox(context, { ...sandbox, changes, terminateMilliseconds });
     });
     for (const outcome of await Promise.allSettled(ends)) {
-      if (outcome.status === "rejected") logger.error({ err: outcome.reason }, "A sandbox could not be let go of");
+      if (outcome.status === "rejected") logger.error({ err: outcome.reason }, "A sandbox could not be released");
     }
     await Promise.all(background);
   }
 
   return {
     async ensureRunning({ actor, sessionId, onPhase, signal }) {
-      const sandboxId = await findOrAssign(actor, sessionId);
-      const voice = createPhaseReporter(onPhase);
+      const sandboxId = await findOrAssign(actor, sessionId, signal);
+      const reporter = createPhaseReporter(onPhase);
       const running = held.get(sandboxId) ?? (await findHeld(sandboxId, actor, signal));
       if (running) {
-        const fit = await ensureAgentReady(context, running, { sessionId, say: voice.say, signal });
-        await voice.heard();
+        const fit = await ensureAgentReady(context, running, { sessionId, reportPhase: reporter.report, signal });
+        await reporter.heard();
         if (fit) {
           assigned.set(sessionId, { userId: actor.userId, sandboxId });
           return expose(running);
         }
         await lose(running, "The sandbox ended unexpectedly.");
       }
-      const begin = (say: (phase: WakePhase) => void) => wake(sandboxId, actor, say);
+      const begin = (reportPhase: ReportPhase) => wake(sandboxId, actor, reportPhase);
       const woken = await wakes.join({ sandboxId, begin, listener: onPhase, signal });
       if (held.get(sandboxId) === woken) assigned.set(sessionId, { userId: actor.userId, sandboxId });
       return expose(woken);
@@ -236,8 +231,8 @@ export function createLifecycle({ deadlines, ...options }: LifecycleOptions): Li
 
 /** The holder of the lease does what was wanted; whoever can leave it to that one does. */
 function heldElsewhere(): AppError {
-  const error = new AppError("unavailable", "Another server runs this sandbox at the moment. Try again shortly.");
-  return Object.assign(error, { refusal: "lease-elsewhere" });
+  const message = "Another server is running this sandbox. Try again shortly.";
+  return new AppError("unavailable", message, { refusal: "lease-elsewhere" });
 }
 
 function expose({ lease, sidecar, lost, configHash }: HeldSandbox): RunningSandbox {

@@ -1,6 +1,6 @@
-import type { WakePhase } from "./index.ts";
 import type { HeldSandbox, LifecycleContext, Look } from "./lifecycle-context.ts";
 import { healthOrGone, waitForAgent } from "./open-sidecar.ts";
+import type { ReportPhase } from "./phase-reporter.ts";
 import { loadConfig, refreshConfig, restartAgent } from "./refresh-agent-config.ts";
 
 /**
@@ -10,17 +10,17 @@ import { loadConfig, refreshConfig, restartAgent } from "./refresh-agent-config.
 export function ensureAgentReady(
   context: LifecycleContext,
   held: HeldSandbox,
-  options: { sessionId: string; say: (phase: WakePhase) => void; signal: AbortSignal },
+  options: { sessionId: string; reportPhase: ReportPhase; signal: AbortSignal },
 ): Promise<boolean> {
-  const { say, signal } = options;
+  const { reportPhase, signal } = options;
   return held.serial.run(async () => {
     if (held.lost.signal.aborted) return false;
     const { health: looking, loading, touching } = takeLook(held) ?? beginLook(context, held, signal);
     const health = await looking;
     signal.throwIfAborted();
     if (!health) return false;
-    if (health.agent.state !== "running") await reviveAgent(context, held, { say, signal });
-    await refreshConfig(context, held, { asking: options.sessionId, say, signal, loading });
+    if (health.agent.state !== "running") await reviveAgent(context, held, { reportPhase, signal });
+    await refreshConfig(context, held, { asking: options.sessionId, reportPhase, signal, loading });
     await touching;
     return true;
   });
@@ -31,7 +31,7 @@ export function beginLook(context: LifecycleContext, held: HeldSandbox, signal: 
   const look = {
     at: performance.now(),
     configHash: held.configHash,
-    health: healthOrGone(context, { sidecar: held.sidecar, lost: held.lost.signal, signal }),
+    health: healthOrGone(context, { ...held, lost: held.lost.signal, signal }),
     touching: context.leases.markActive(held.lease),
     loading: loadConfig(context, held.lease.actor),
   };
@@ -52,14 +52,14 @@ const maxLookMilliseconds = 1_000;
 async function reviveAgent(
   context: LifecycleContext,
   held: HeldSandbox,
-  { say, signal }: { say: (phase: WakePhase) => void; signal: AbortSignal },
+  { reportPhase, signal }: { reportPhase: ReportPhase; signal: AbortSignal },
 ): Promise<void> {
-  say({ phase: "starting-agent", message: "Starting the agent" });
+  reportPhase({ phase: "starting-agent", message: "Starting the agent" });
   try {
     await waitForAgent(context, held.sidecar, signal);
   } catch {
     signal.throwIfAborted();
-    say({ phase: "restarting-agent", message: "Restarting the agent" });
+    reportPhase({ phase: "restarting-agent", message: "Restarting the agent" });
     const { config } = await loadConfig(context, held.lease.actor);
     await restartAgent(context, held, { config, signal });
   }

@@ -1,8 +1,9 @@
 import type { Actor } from "../auth/index.ts";
+import type { WakePhaseName } from "../protocol/lifecycle-verbs.ts";
 import type { SidecarClient } from "../sandboxes/sidecar-client.ts";
 
 export interface WakePhase {
-  phase: "starting-sandbox" | "starting-agent" | "restarting-agent" | "running" | "failed";
+  phase: WakePhaseName;
   message: string;
 }
 

@@ -3,7 +3,8 @@ import type { Database, Transaction } from "../../db/client.ts";
 import { sandboxes } from "../../db/schema/index.ts";
 import type { Actor } from "../auth/index.ts";
 import { AppError } from "../errors.ts";
-import { mayBecome, type SandboxState } from "../sandboxes/index.ts";
+import type { SandboxState } from "../protocol/sandbox.ts";
+import { mayBecome } from "../sandboxes/index.ts";
 
 export type SandboxRecord = typeof sandboxes.$inferSelect;
 
@@ -56,12 +57,12 @@ export type SandboxChanges = Partial<
 export const leaseSeconds = 15;
 
 /**
- * `place` names the home whose lock this process holds: leases of earlier processes with that home are
+ * `homeId` names the home whose lock this process holds: leases of earlier processes with that home are
  * taken over at once, since none of them can be alive. All others must lapse first.
  */
-export function createLeases(options: { database: Database; instance: string; place: string | null }): Leases {
-  const { database, instance, place } = options;
-  const owner = place === null ? instance : `${place}/${instance}`;
+export function createLeases(options: { database: Database; instance: string; homeId: string | null }): Leases {
+  const { database, instance, homeId } = options;
+  const owner = homeId === null ? instance : `${homeId}/${instance}`;
   const expiry = sql`now() + make_interval(secs => ${leaseSeconds})`;
   const own = ({ sandboxId, epoch }: Lease) =>
     and(eq(sandboxes.id, sandboxId), eq(sandboxes.leaseOwner, owner), eq(sandboxes.leaseEpoch, epoch));
@@ -83,9 +84,9 @@ export function createLeases(options: { database: Database; instance: string; pl
   }
 
   return {
-    isOwn: (leaseOwner) => leaseOwner === owner || (place !== null && leaseOwner.startsWith(`${place}/`)),
+    isOwn: (leaseOwner) => leaseOwner === owner || (homeId !== null && leaseOwner.startsWith(`${homeId}/`)),
     async take(actor, sandboxId, { onlyLapsed } = { onlyLapsed: false }) {
-      const predecessor = place === null ? sql`false` : sql`starts_with(${sandboxes.leaseOwner}, ${`${place}/`})`;
+      const predecessor = homeId === null ? sql`false` : sql`starts_with(${sandboxes.leaseOwner}, ${`${homeId}/`})`;
       const ours = onlyLapsed ? sql`false` : sql`${sandboxes.leaseOwner} = ${owner} or ${predecessor}`;
       const [row] = await database.transaction(actor, (tx) =>
         tx
@@ -147,5 +148,5 @@ export async function renewWhile<Result>(
 }
 
 function superseded(): AppError {
-  return new AppError("conflict", "Another server has taken over this sandbox.");
+  return new AppError("conflict", "Another server has taken over this sandbox.", { refusal: "lease-superseded" });
 }

@@ -3,17 +3,17 @@ import type { Actor } from "../auth/index.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
 import type { Serial } from "../lib/serial.ts";
+import type { SandboxAddress } from "../protocol/sandbox.ts";
 import type { SidecarHealth } from "../protocol/sidecar.ts";
-import type { SandboxBackend, SandboxDoor, SandboxIsolation } from "../sandboxes/sandbox-backend.ts";
+import type { SandboxBackend, SandboxDoor } from "../sandboxes/sandbox-backend.ts";
+import type { SandboxBackends } from "../sandboxes/sandbox-backends.ts";
 import type { SidecarClient } from "../sandboxes/sidecar-client.ts";
 import type { Lease, Leases } from "./lease.ts";
 import type { SigningKey } from "./signing-key.ts";
 
 export interface LifecycleOptions {
   database: Database;
-  backend: SandboxBackend;
-  /** The strongest isolation that this machine was proved to give. */
-  strongest: SandboxIsolation;
+  backends: SandboxBackends;
   secretBox: SecretBox;
   signingKey: SigningKey;
   createSidecarClient(input: {
@@ -37,7 +37,7 @@ export interface LifecycleOptions {
     signal: AbortSignal;
   }): Promise<{ cause: string | null }>;
   /** Names the home whose lock this process holds: leases of its predecessors are taken over at once. Null: all must lapse. */
-  place: string | null;
+  homeId: string | null;
   logger: Pick<Logger, "info" | "warn" | "error">;
   deadlines?: Partial<Deadlines>;
 }
@@ -89,6 +89,9 @@ export interface Look {
 /** A sandbox that runs under a lease of this process. */
 export interface HeldSandbox {
   readonly lease: Lease;
+  /** Who runs it, and what that needs to find it. */
+  readonly backend: SandboxBackend;
+  readonly address: SandboxAddress;
   readonly sidecar: SidecarClient;
   /** Aborted once it is lost, ended or superseded; the reason is what viewers are told. */
   readonly lost: AbortController;

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { AppError, isAppError } from "../errors.ts";
+import type { SandboxAddress } from "../protocol/sandbox.ts";
 import { type SidecarHealth, sidecarProtocol } from "../protocol/sidecar.ts";
-import type { SandboxAddress } from "../sandboxes/sandbox-backend.ts";
+import type { SandboxBackend } from "../sandboxes/sandbox-backend.ts";
 import type { SidecarClient } from "../sandboxes/sidecar-client.ts";
 import type { Lease } from "./lease.ts";
 import type { LifecycleContext } from "./lifecycle-context.ts";
@@ -21,10 +22,10 @@ export async function waitForAgent(
 
 export async function openSidecar(
   context: LifecycleContext,
-  boot: { lease: Lease; bootId: string; bootSecret: Uint8Array; address: SandboxAddress },
+  boot: { lease: Lease; bootId: string; bootSecret: Uint8Array; backend: SandboxBackend; address: SandboxAddress },
 ): Promise<SidecarClient> {
-  const { backend, createSidecarClient, signingKey } = context;
-  const { lease, bootId, bootSecret, address } = boot;
+  const { createSidecarClient, signingKey } = context;
+  const { lease, bootId, bootSecret, backend, address } = boot;
   const { sandboxId, epoch: leaseEpoch } = lease;
   const door = await backend.connect(sandboxId, address);
   return createSidecarClient({ sandboxId, bootId, bootSecret, privateKey: signingKey.privateKey, door, leaseEpoch });
@@ -35,7 +36,7 @@ export async function requireHealth(context: LifecycleContext, sidecar: SidecarC
   const late = AbortSignal.timeout(context.deadlines.healthMilliseconds);
   const health = await sidecar.health(AbortSignal.any([signal, late]));
   if (health.bootId !== sidecar.bootId || health.sandboxId !== sidecar.sandboxId) {
-    throw new AppError("upstream", "Another sandbox answers in the place of this one.");
+    throw new AppError("upstream", "Another sandbox answered in place of this one.");
   }
   if (health.protocol !== sidecarProtocol) {
     throw new AppError("upstream", "The sandbox was started by another version of Dormouse.");
@@ -49,15 +50,22 @@ const goneMilliseconds = 20_000;
 /** A sandbox that is just ending answers no more and is still there for a moment: null once it is gone. */
 export async function healthOrGone(
   context: LifecycleContext,
-  { sidecar, lost, signal }: { sidecar: SidecarClient; lost?: AbortSignal; signal: AbortSignal },
+  sandbox: {
+    backend: SandboxBackend;
+    address: SandboxAddress;
+    sidecar: SidecarClient;
+    lost?: AbortSignal;
+    signal: AbortSignal;
+  },
 ): Promise<SidecarHealth | null> {
+  const { backend, address, sidecar, lost, signal } = sandbox;
   const deadline = Date.now() + goneMilliseconds;
   for (;;) {
     try {
       return await requireHealth(context, sidecar, signal);
     } catch (error) {
       signal.throwIfAborted();
-      const report = await context.backend.report(sidecar.sandboxId, { backend: "local" }, signal);
+      const report = await backend.report(sidecar.sandboxId, address, signal);
       if (report === "gone" || lost?.aborted) return null;
       if (isAnswer(error) || Date.now() >= deadline) throw error;
       await sleep(100, undefined, { signal });

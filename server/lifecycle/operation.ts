@@ -1,21 +1,23 @@
 import { and, eq, sql } from "drizzle-orm";
 import { operations } from "../../db/schema/index.ts";
+import { type LifecycleVerb, lifecycleVerbs, type OperationPhase } from "../protocol/lifecycle-verbs.ts";
 import type { Lease, Leases } from "./lease.ts";
 
 /** One durable attempt at a lifecycle verb. */
-export interface Operation {
-  phase(name: string): Promise<void>;
+export interface Operation<Verb extends LifecycleVerb> {
+  phase(name: OperationPhase<Verb>): Promise<void>;
   succeed(): Promise<void>;
   fail(cause: string): Promise<void>;
 }
 
-/** Settles what an interrupted predecessor left running: only the holder of the lease gets here. */
-export async function beginOperation(
+/** Begins in the verb's first phase. Fails what an interrupted predecessor left running: only the holder of the lease gets here. */
+export async function beginOperation<Verb extends LifecycleVerb>(
   leases: Leases,
   lease: Lease,
-  input: { verb: "wake"; phase: string; deadlineMilliseconds: number },
-): Promise<Operation> {
+  { verb, deadlineMilliseconds }: { verb: Verb; deadlineMilliseconds: number },
+): Promise<Operation<Verb>> {
   const { tenantId, userId } = lease.actor;
+  const { phases } = lifecycleVerbs[verb];
   const [row] = await leases.write(lease, async (tx) => {
     await tx
       .update(operations)
@@ -27,11 +29,11 @@ export async function beginOperation(
         tenantId,
         userId,
         sandboxId: lease.sandboxId,
-        verb: input.verb,
-        phase: input.phase,
+        verb,
+        phase: phases[0],
         requestedBy: userId,
         leaseEpoch: lease.epoch,
-        deadlineAt: sql`now() + make_interval(secs => ${input.deadlineMilliseconds / 1000})`,
+        deadlineAt: sql`now() + make_interval(secs => ${deadlineMilliseconds / 1000})`,
       })
       .returning({ id: operations.id });
   });
@@ -42,7 +44,7 @@ export async function beginOperation(
     });
   return {
     phase: (phase) => change({ phase }),
-    succeed: () => change({ state: "succeeded", phase: "running", endedAt: new Date() }),
+    succeed: () => change({ state: "succeeded", phase: phases.at(-1) as OperationPhase<Verb>, endedAt: new Date() }),
     fail: (cause) => change({ state: "failed", cause, endedAt: new Date() }),
   };
 }

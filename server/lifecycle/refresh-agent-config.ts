@@ -2,9 +2,9 @@ import { and, eq, ne } from "drizzle-orm";
 import { sessions, turns } from "../../db/schema/index.ts";
 import type { Actor } from "../auth/index.ts";
 import { agentConfigHash } from "../gateway/index.ts";
-import type { WakePhase } from "./index.ts";
 import type { HeldSandbox, LifecycleContext } from "./lifecycle-context.ts";
 import { waitForAgent } from "./open-sidecar.ts";
+import type { ReportPhase } from "./phase-reporter.ts";
 
 export async function loadConfig(context: Pick<LifecycleContext, "agentConfig">, { tenantId, userId }: Actor) {
   const config = await context.agentConfig({ tenantId, userId });
@@ -20,7 +20,7 @@ export async function refreshConfig(
   held: HeldSandbox,
   options: {
     asking: string | null;
-    say: (phase: WakePhase) => void;
+    reportPhase: ReportPhase;
     signal: AbortSignal;
     /** Where it was begun to load already. */
     loading?: ReturnType<typeof loadConfig>;
@@ -29,7 +29,7 @@ export async function refreshConfig(
   const { config, hash } = await (options.loading ?? loadConfig(context, held.lease.actor));
   held.configIsStale = hash !== held.configHash;
   if (!held.configIsStale || (await isBusy(context, held, options.asking))) return;
-  options.say({ phase: "restarting-agent", message: "Restarting the agent with the changed models" });
+  options.reportPhase({ phase: "restarting-agent", message: "Restarting the agent with the changed models" });
   await restartAgent(context, held, { config, signal: options.signal });
   await context.leases.update(held.lease, { agentConfigHash: hash });
   held.configHash = hash;

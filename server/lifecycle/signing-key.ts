@@ -1,6 +1,6 @@
 import { createPrivateKey, createPublicKey, type KeyObject } from "node:crypto";
 
-/** With which the server signs its requests to every sidecar (invariant 19). */
+/** With which the server signs its requests to every sidecar (ARCHITECTURE.md, invariant 19). */
 export interface SigningKey {
   privateKey: KeyObject;
   /** SPKI in base64: all that a sandbox knows of it. */

@@ -9,7 +9,7 @@ import type { RunningSandbox } from "./index.ts";
 import { compose } from "./test/test-composition.ts";
 import { createLifecycleTest, ensure, type LifecycleTest, type TestServer } from "./test/test-lifecycle.ts";
 
-// Each test wakes the real agent.
+// Each test wakes a sandbox; the first one with the real agent.
 vi.setConfig({ testTimeout: 120_000 });
 
 let test: LifecycleTest;
@@ -73,10 +73,13 @@ const agentLife = async (sandbox: Pick<RunningSandbox, "sidecar"> | undefined) =
 
 describe("a server that stays", () => {
   it("takes over the sandbox of one that is gone once its lease has lapsed, and the gone one writes nothing", async () => {
-    const gone = await test.startServer({ lifecycle: { deadlines: { renewEveryMilliseconds: 3_600_000 } } });
+    const gone = await test.startServer({
+      agent: "opencode",
+      lifecycle: { deadlines: { renewEveryMilliseconds: 3_600_000 } },
+    });
     const mine = await wakeSession(gone);
     server = await test.startServer({
-      lifecycle: { place: "elsewhere", deadlines: { takeOverEveryMilliseconds: 50 } },
+      lifecycle: { homeId: "elsewhere", deadlines: { takeOverEveryMilliseconds: 50 } },
     });
     await server.lifecycle.adopt(AbortSignal.timeout(20_000));
     expect(server.lifecycle.findRunning(mine.sandboxId)).toBeNull();
@@ -106,7 +109,7 @@ describe("a server that stays", () => {
     });
     const mine = await wakeSession(deaf);
     server = await test.startServer({
-      lifecycle: { place: "elsewhere", deadlines: { takeOverEveryMilliseconds: 50 } },
+      lifecycle: { homeId: "elsewhere", deadlines: { takeOverEveryMilliseconds: 50 } },
     });
     await server.lifecycle.adopt(AbortSignal.timeout(20_000));
     await lapse(mine.sandboxId);
@@ -120,7 +123,7 @@ describe("a server that stays", () => {
 
   it("keeps what runs when a turn comes before it has looked, and when several come at once", async () => {
     const { mine, abandon } = await wakeElsewhere();
-    server = await test.startServer({ lifecycle: { place: "elsewhere" } });
+    server = await test.startServer({ lifecycle: { homeId: "elsewhere" } });
     await abandon();
     const other = await test.createSession();
     const found = await Promise.all(
@@ -134,7 +137,7 @@ describe("a server that stays", () => {
     const { mine, abandon } = await wakeElsewhere();
     const { asked, answer, createSidecarClient } = slowToProve();
     server = await test.startServer({
-      lifecycle: { place: "elsewhere", deadlines: { takeOverEveryMilliseconds: 50 }, createSidecarClient },
+      lifecycle: { homeId: "elsewhere", deadlines: { takeOverEveryMilliseconds: 50 }, createSidecarClient },
     });
     await server.lifecycle.adopt(AbortSignal.timeout(20_000));
     await abandon();
@@ -154,7 +157,7 @@ describe("a server that stays", () => {
     let asked = 0;
     server = await test.startServer({
       lifecycle: {
-        place: "elsewhere",
+        homeId: "elsewhere",
         createSidecarClient(input) {
           const client = createSidecarClient(input);
           const health: typeof client.health = async (signal) => {
@@ -175,7 +178,7 @@ describe("a server that stays", () => {
   it("ends nothing that a third one took over while it asked in vain", async () => {
     const { mine, abandon } = await wakeElsewhere();
     const { asked, refuse, createSidecarClient } = slowToProve();
-    server = await test.startServer({ lifecycle: { place: "elsewhere", createSidecarClient } });
+    server = await test.startServer({ lifecycle: { homeId: "elsewhere", createSidecarClient } });
     await abandon();
     const adopting = server.lifecycle.adopt(AbortSignal.timeout(20_000));
     await asked;
@@ -186,13 +189,14 @@ describe("a server that stays", () => {
     );
     refuse();
     expect(await adopting).toEqual([]);
-    expect(await server.backend.report(mine.sandboxId, { backend: "local" }, AbortSignal.timeout(5_000))).toBe(
+    const row = await test.readSandbox(mine.sandboxId);
+    expect(await server.backend.report(mine.sandboxId, row?.address ?? null, AbortSignal.timeout(5_000))).toBe(
       "present",
     );
     expect(await test.readSandbox(mine.sandboxId)).toMatchObject({ observedState: "running", leaseOwner: "a third" });
     await lapse(mine.sandboxId);
     await server.close({ terminate: true });
-    server = await test.startServer({ lifecycle: { place: "a fourth" } });
+    server = await test.startServer({ lifecycle: { homeId: "a fourth" } });
     await server.lifecycle.adopt(AbortSignal.timeout(20_000));
   });
 
@@ -201,7 +205,7 @@ describe("a server that stays", () => {
     const mine = await wakeSession();
     const far = await createTestHome();
     const other = await compose({
-      ...test.place,
+      ...test.shared,
       home: far.home,
       lifecycle: { deadlines: { takeOverEveryMilliseconds: 20 } },
     });

@@ -2,23 +2,23 @@
 export interface TransitionLock {
   has(sandboxId: string): boolean;
   /** Resolves once nothing is under way, however it went. */
-  settled(sandboxId: string): Promise<void>;
+  ended(sandboxId: string): Promise<void>;
   /** Only where nothing is under way. */
   run<Result>(sandboxId: string, work: () => Promise<Result>): Promise<Result>;
 }
 
 export function createTransitionLock(): TransitionLock {
-  const changes = new Map<string, Promise<void>>();
+  const transitions = new Map<string, Promise<void>>();
   return {
-    has: (sandboxId) => changes.has(sandboxId),
-    settled: (sandboxId) => changes.get(sandboxId) ?? Promise.resolve(),
+    has: (sandboxId) => transitions.has(sandboxId),
+    ended: (sandboxId) => transitions.get(sandboxId) ?? Promise.resolve(),
     run(sandboxId, work) {
-      const result = work().finally(() => changes.delete(sandboxId));
-      const settled = result.then(
+      const result = work().finally(() => transitions.delete(sandboxId));
+      const ended = result.then(
         () => {},
         () => {},
       );
-      changes.set(sandboxId, settled);
+      transitions.set(sandboxId, ended);
       return result;
     },
   };

@@ -1,9 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { SandboxAddress } from "../sandboxes/sandbox-backend.ts";
 import type { HeldSandbox, LifecycleContext } from "./lifecycle-context.ts";
 import { requireHealth } from "./open-sidecar.ts";
-
-const nowhere: SandboxAddress = { backend: "local" };
 
 /**
  * Resolves with the cause once the sandbox is lost; with null when `held.lost` was aborted by somebody
@@ -12,7 +9,8 @@ const nowhere: SandboxAddress = { backend: "local" };
  * that was suspended, is no silence of the sandbox.
  */
 export async function watchSandbox(context: LifecycleContext, held: HeldSandbox): Promise<string | null> {
-  const { backend, deadlines } = context;
+  const { deadlines } = context;
+  const { backend, address, lease } = held;
   const { signal } = held.lost;
   let healthDue = Date.now() + deadlines.healthEveryMilliseconds;
   let askedAt = Date.now();
@@ -20,7 +18,7 @@ export async function watchSandbox(context: LifecycleContext, held: HeldSandbox)
   for (;;) {
     await sleep(deadlines.reportEveryMilliseconds, undefined, { signal, ref: false }).catch(() => {});
     if (signal.aborted) return null;
-    const report = await backend.report(held.lease.sandboxId, nowhere, signal).catch(() => "unknown" as const);
+    const report = await backend.report(lease.sandboxId, address, signal).catch(() => "unknown" as const);
     if (signal.aborted) return null;
     if (report === "gone") return "The sandbox ended unexpectedly.";
     if (Date.now() < healthDue) continue;
@@ -33,7 +31,7 @@ export async function watchSandbox(context: LifecycleContext, held: HeldSandbox)
     silence = healthy ? 0 : silence + Math.min(Date.now() - askedAt, maxSilence);
     askedAt = Date.now();
     if (silence > deadlines.quarantineMilliseconds) {
-      return "The sandbox did not answer any more and was ended.";
+      return "The sandbox stopped answering and was ended.";
     }
   }
 }

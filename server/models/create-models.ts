@@ -47,7 +47,7 @@ export function createModels({ database, secretBox, outbound }: ModelsOptions): 
       requireRole(viewer, "admin");
       const { kind, name, key, ...given } = parseInput(providerInput, input);
       const baseUrl = given.baseUrl ?? defaultBaseUrls[kind];
-      if (!baseUrl) throw new AppError("invalid-input", "An OpenAI-compatible endpoint needs its address.");
+      if (!baseUrl) throw new AppError("invalid-input", "Enter the address of the endpoint.");
       if (!key && kind !== "openai-compatible") throw new AppError("invalid-input", "This provider needs a key.");
       const id = randomUUID();
       return database.transaction(viewer, async (tx) => {
@@ -161,7 +161,7 @@ export function createModels({ database, secretBox, outbound }: ModelsOptions): 
         if (wanted) {
           const row = await requireProvider(tx, wanted.providerId);
           if (!row.models.some((model) => model.enabled && model.id === wanted.modelId)) {
-            throw new AppError("conflict", "That model is not offered any more. Choose one that is.");
+            throw new AppError("conflict", "That model is no longer available. Choose another.");
           }
         }
         await tx

@@ -125,8 +125,8 @@ describe("a provider", () => {
     [{ kind: "openai", key: undefined, baseUrl: undefined }, "needs a key"],
     [{ baseUrl: undefined }, "needs its address"],
     [{ baseUrl: "ftp://example.org" }, "must begin with http"],
-    [{ baseUrl: "https://user:pw@example.org/v1" }, "must not hold a password"],
-    [{ key: "sk with spaces" }, "no spaces"],
+    [{ baseUrl: "https://user:pw@example.org/v1" }, "must not contain a password"],
+    [{ key: "sk with spaces" }, "cannot contain spaces"],
     [{ name: " " }, "name"],
   ])("given as %j is refused", async (change, message) => {
     await expect(add(change)).rejects.toThrow(message);

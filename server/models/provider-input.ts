@@ -13,8 +13,8 @@ export const providerInput = z.object({
   name: z
     .string()
     .trim()
-    .min(1, "Please give the provider a name.")
-    .max(providerLimits.maxName, `A name has at most ${providerLimits.maxName} characters.`),
+    .min(1, "Enter a name for the provider.")
+    .max(providerLimits.maxName, `A name can have at most ${providerLimits.maxName} characters.`),
   baseUrl: z
     .string()
     .trim()
@@ -22,7 +22,7 @@ export const providerInput = z.object({
     .pipe(z.url({ protocol: /^https?$/, error: "The address must begin with http:// or https://." }))
     .refine(
       (value) => !new URL(value).username && !new URL(value).search,
-      "The address must not hold a password or a query.",
+      "The address must not contain a password or a query.",
     )
     .optional(),
   key: z
@@ -42,8 +42,8 @@ export const modelList = z
       enabled: z.boolean(),
     }),
   )
-  .max(2_000, "At most 2,000 models.")
+  .max(2_000, "A provider can have at most 2,000 models.")
   .refine(
     (models) => new Set(models.map(({ id }) => id)).size === models.length,
-    "Each model can be listed once only.",
+    "Each model can be listed only once.",
   );

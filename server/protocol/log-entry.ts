@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { wakePhaseNames } from "./lifecycle-verbs.ts";
 
 /**
  * What a session log holds and what viewers receive. Names that the Agent Client Protocol has are
@@ -75,7 +76,7 @@ export const usageBody = z.object({
 });
 
 const sandboxPhase = z.object({
-  phase: z.enum(["starting-sandbox", "starting-agent", "restarting-agent", "running", "failed"]),
+  phase: z.enum(wakePhaseNames),
   message: z.string(),
 });
 

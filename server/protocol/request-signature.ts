@@ -1,7 +1,7 @@
 import { createHash, createHmac, type KeyObject, sign, timingSafeEqual, verify } from "node:crypto";
 
 /**
- * How server and sidecar recognise each other (invariant 19). A request is signed with the server's
+ * How server and sidecar recognise each other (ARCHITECTURE.md, invariant 19). A request is signed with the server's
  * Ed25519 key for one sandbox, one boot, one lease, method, path with query, body, once, within 60 s. A
  * server whose lease another one has taken over is refused. An answer carries an HMAC by the boot's secret over the request's nonce, so that it cannot be anybody else's.
  */

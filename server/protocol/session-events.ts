@@ -1,4 +1,5 @@
 import type { LogDelta, LogEntry } from "./log-entry.ts";
+import type { SandboxState } from "./sandbox.ts";
 
 /**
  * Server-sent events of `/api/v1/sessions/{id}/events` (one session) and `/api/v1/events?follow=a,b`
@@ -42,7 +43,7 @@ export interface SessionState {
   runningTurnId: string | null;
   stopRequested: boolean;
   queue: QueuedTurn[];
-  sandbox: { state: "none" | "provisioning" | "running" | "sleeping" | "failed" | "terminated"; cause: string | null };
+  sandbox: { state: SandboxState | "none"; cause: string | null };
   memory: { status: MemoryStatus; cause: string | null; at: string | null };
   recovery: RecoveryPoint;
 }

@@ -28,7 +28,7 @@ export const sidecarLaunch = z.object({
     z.object({ kind: z.literal("socket"), path: z.string() }),
     z.object({ kind: z.literal("address"), url: z.url() }),
   ]),
-  /** Root of the layout of DESIGN "The sidecar": `/workspace`, or a host directory under `host`. */
+  /** Root of the layout (ARCHITECTURE.md, "Sandboxes"): `/workspace`, or a host directory under `host`. */
   workspace: z.string(),
   /** Programs: absolute paths as seen by the sidecar. `rg` is put on the agent's PATH. */
   programs: z.object({ opencode: z.string(), ripgrepDirectory: z.string(), path: z.string() }),
@@ -48,7 +48,7 @@ export const sidecarHealth = z.object({
   protocol: z.number().int(),
   sandboxId: z.string(),
   bootId: z.string(),
-  /** Closed until history was restored or explicitly skipped; opencode does not run before (invariant 6). */
+  /** Closed until history was restored or explicitly skipped; opencode does not run before (ARCHITECTURE.md, invariant 6). */
   gate: z.enum(["closed", "open"]),
   agent: z.object({
     state: z.enum(agentStates),

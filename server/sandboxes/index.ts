@@ -1,8 +1,8 @@
 import type { Viewer } from "../auth/index.ts";
-import type { SandboxState } from "./sandbox-state.ts";
+import type { SandboxState } from "../protocol/sandbox.ts";
 
 export { createSidecarClient } from "./create-sidecar-client.ts";
-export { mayBecome, type SandboxState } from "./sandbox-state.ts";
+export { mayBecome } from "./sandbox-state.ts";
 export { superseded } from "./sidecar-answer.ts";
 
 /** One row of the admin's table. No titles, no transcripts. */

@@ -1,5 +1,7 @@
 import { randomUUID } from "node:crypto";
+import { text } from "node:stream/consumers";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { SandboxAddress } from "../protocol/sandbox.ts";
 import type { SandboxBackend, SandboxDoor, SandboxSpec } from "./sandbox-backend.ts";
 
 /** What a backend hands to its contract: itself, and how a life of a sandbox is told from another. */
@@ -13,6 +15,8 @@ export interface BackendUnderTest {
   readInside(door: SandboxDoor): Promise<string>;
   /** What the sandbox gets when it calls the server. */
   callServer(door: SandboxDoor): Promise<string>;
+  /** How the server answers when it asks for a way out. */
+  callEgress(door: SandboxDoor): Promise<string>;
   /** Kills it as a crash would. */
   crash(door: SandboxDoor): Promise<void>;
   /** How many sidecars of this sandbox live. */
@@ -29,18 +33,22 @@ export function describeSandboxBackend(name: string, create: () => Promise<Backe
   describe(`a sandbox backend: ${name}`, () => {
     let test: BackendUnderTest;
     let sandboxId: string;
+    let latest: SandboxAddress | null;
     beforeEach(async () => {
       test = await create();
       sandboxId = randomUUID();
+      latest = null;
     });
     afterEach(async () => {
-      await test.backend.terminate(sandboxId, null, AbortSignal.abort());
+      await test.backend.terminate(sandboxId, latest, AbortSignal.abort());
       await test.dispose();
     });
 
     async function provision() {
-      const spec = test.createSpec(sandboxId);
-      const address = await test.backend.provision(spec, signal());
+      const spec = { ...test.createSpec(sandboxId), previous: latest };
+      // As it comes back from the sandbox's row.
+      const address = JSON.parse(JSON.stringify(await test.backend.provision(spec, signal()))) as SandboxAddress;
+      latest = address;
       return { spec, address, door: await test.backend.connect(sandboxId, address) };
     }
 
@@ -48,9 +56,35 @@ export function describeSandboxBackend(name: string, create: () => Promise<Backe
       const { spec, address, door } = await provision();
       expect(await test.bootBehind(door)).toBe(spec.launch.bootId);
       expect(await test.callServer(door)).toBe("the server");
+      expect(await test.callEgress(door)).toBe("the egress");
       expect(await test.countSidecars(sandboxId)).toBe(1);
       expect(await test.backend.report(sandboxId, address, signal())).toBe("present");
-      expect(await test.backend.list(signal())).toContainEqual({ sandboxId, running: true });
+      expect(await test.backend.list(signal())).toContainEqual(expect.objectContaining({ sandboxId, running: true }));
+    });
+
+    it("lets a connection of its own be made to the same door", async () => {
+      const { spec, door } = await provision();
+      const socket = await door.connect();
+      socket.end("GET /health HTTP/1.1\r\nhost: sandbox\r\nconnection: close\r\n\r\n");
+      expect(await text(socket)).toContain(spec.launch.bootId);
+    });
+
+    it("says which isolations it can give, and gives no other", async () => {
+      const isolations = await test.backend.isolations(signal());
+      const { isolation } = test.createSpec(sandboxId);
+      expect(isolations.find(({ name }) => name === isolation)).toMatchObject({ available: true });
+      expect(new Set(isolations.map(({ name }) => name)).size).toBe(isolations.length);
+      for (const offer of isolations) expect(offer.available ? offer.detail : offer.reason).not.toBe("");
+      const unknown = { ...test.createSpec(sandboxId), isolation: "no such isolation" };
+      await expect(test.backend.provision(unknown, signal())).rejects.toMatchObject({ kind: "unavailable" });
+      expect(await test.countSidecars(sandboxId)).toBe(0);
+    });
+
+    it("ends what it lists, by the address that it lists", async () => {
+      await provision();
+      const listed = (await test.backend.list(signal())).find((sandbox) => sandbox.sandboxId === sandboxId);
+      await test.backend.terminate(sandboxId, listed?.address ?? null, signal());
+      expect(await test.countSidecars(sandboxId)).toBe(0);
     });
 
     it("keeps files when it ends a sandbox, and ends it as often as it is asked", async () => {
@@ -60,7 +94,7 @@ export function describeSandboxBackend(name: string, create: () => Promise<Backe
       await test.backend.terminate(sandboxId, address, signal());
       expect(await test.countSidecars(sandboxId)).toBe(0);
       expect(await test.backend.report(sandboxId, address, signal())).toBe("gone");
-      expect(await test.backend.list(signal())).toContainEqual({ sandboxId, running: false });
+      expect(await test.backend.list(signal())).toContainEqual(expect.objectContaining({ sandboxId, running: false }));
       const again = await provision();
       expect(await test.readInside(again.door)).toBe("kept");
     });
@@ -90,6 +124,7 @@ export function describeSandboxBackend(name: string, create: () => Promise<Backe
         const door = await successor.connect(sandboxId, address);
         expect(await test.bootBehind(door)).toBe(spec.launch.bootId);
         expect(await test.callServer(door)).toBe("the server");
+        expect(await test.callEgress(door)).toBe("the egress");
         await successor.terminate(sandboxId, address, signal());
         expect(await test.countSidecars(sandboxId)).toBe(0);
       } finally {
@@ -98,8 +133,7 @@ export function describeSandboxBackend(name: string, create: () => Promise<Backe
     });
 
     it("knows nothing of a sandbox that never was", async () => {
-      const address = { backend: "local" as const };
-      expect(await test.backend.report(sandboxId, address, signal())).toBe("gone");
+      expect(await test.backend.report(sandboxId, null, signal())).toBe("gone");
       await test.backend.terminate(sandboxId, null, signal());
     });
 

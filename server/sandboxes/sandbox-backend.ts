@@ -1,16 +1,23 @@
 import type { Duplex } from "node:stream";
 import type { Dispatcher } from "undici";
+import type { SandboxAddress } from "../protocol/sandbox.ts";
 import type { SidecarLaunch } from "../protocol/sidecar.ts";
 
-export type SandboxIsolation = "sandboxed" | "host";
-
-/** What a backend needs to find a sandbox again; kept as JSON on the sandbox row. */
-export type SandboxAddress = { backend: "local" } & Record<string, unknown>;
+/**
+ * One way in which a backend keeps an agent apart from everything else. The name is the backend's own, and stands
+ * on sessions and sandboxes. What is not `confined` reaches whatever the machine does: somebody has to agree first.
+ */
+export type Isolation = { name: string; confined: boolean } & (
+  | { available: true; detail: string }
+  /** What is missing, and what to do about it. */
+  | { available: false; reason: string }
+);
 
 export interface SandboxSpec {
   sandboxId: string;
   tenantId: string;
-  isolation: SandboxIsolation;
+  /** One of the backend's own names. */
+  isolation: string;
   /** Everything of the sidecar's launch that does not depend on where it runs. */
   launch: Pick<SidecarLaunch, "sandboxId" | "bootId" | "publicKey" | "bootSecret" | "sandboxToken" | "agentConfig">;
   /** The address of this sandbox's earlier life, where there was one. */
@@ -18,30 +25,46 @@ export interface SandboxSpec {
 }
 
 /**
- * How a sandbox is run. It only provisions, terminates, reports and lists; all else goes through the
- * sidecar. Errors are AppErrors: `unavailable` when the isolation asked for cannot be given
+ * How a sandbox is run. It only provisions, terminates, reports and lists, and says which isolations it can give; all
+ * else goes through the sidecar. Errors are AppErrors: `unavailable` when the isolation asked for cannot be given
  * (invariant 16: nothing falls back), `timeout` when it did not come up in time.
+ *
+ * A backend needs nothing but its folder and a line in wire-backends.ts. Its addresses are its own: it gets back
+ * what it gave, also from an earlier version of itself.
  */
 export interface SandboxBackend {
-  readonly kind: "local" | "docker" | "kubernetes";
+  /** Stands on the row of every sandbox it runs; never changes. */
+  readonly kind: string;
+  /** Strongest first. Cheap after the first call; proves by trying, and throws only when `signal` says so. */
+  isolations(signal: AbortSignal): Promise<readonly Isolation[]>;
   /**
    * Ends whatever still lives of an earlier life, then starts the sidecar with its gate closed.
    * Resolves once the door accepts connections. Not idempotent: each call is a new boot.
    */
   provision(spec: SandboxSpec, signal: AbortSignal): Promise<SandboxAddress>;
-  /** Idempotent; resolves once nothing of it runs any more. Files stay. */
+  /** Idempotent; resolves once nothing of it runs any more. Files stay. Null: its only life never got as far as an address. */
   terminate(sandboxId: string, address: SandboxAddress | null, signal: AbortSignal): Promise<void>;
-  /** `unknown` when the backend cannot tell: unreachable is not dead. */
-  report(sandboxId: string, address: SandboxAddress, signal: AbortSignal): Promise<"present" | "gone" | "unknown">;
+  /** `unknown` when the backend cannot tell: unreachable is not dead. Null as above. */
+  report(
+    sandboxId: string,
+    address: SandboxAddress | null,
+    signal: AbortSignal,
+  ): Promise<"present" | "gone" | "unknown">;
   /** All sandboxes this backend still runs or holds files of, for orphans. */
-  list(signal: AbortSignal): Promise<{ sandboxId: string; running: boolean }[]>;
+  list(signal: AbortSignal): Promise<ListedSandbox[]>;
   /**
-   * Called at boot and after provision: makes the server reachable for the sandbox again (its
-   * socket), and returns how to reach the door. Idempotent.
+   * Called at boot and after provision: makes the server reachable for the sandbox again where that is
+   * needed, and returns how to reach the door. Idempotent.
    */
   connect(sandboxId: string, address: SandboxAddress): Promise<SandboxDoor>;
   /** Releases sockets of this process; sandboxes live on. */
   close(): Promise<void>;
+}
+
+export interface ListedSandbox {
+  sandboxId: string;
+  running: boolean;
+  address: SandboxAddress;
 }
 
 export interface SandboxDoor {
@@ -50,4 +73,9 @@ export interface SandboxDoor {
   origin: string;
   /** A connection of its own to the same door, for requests that undici cannot send. Closed by whoever asked for it. */
   connect(): Promise<Duplex>;
+}
+
+/** For backends alone: what only they can read again. */
+export function toAddress(content: Record<string, unknown>): SandboxAddress {
+  return content as unknown as SandboxAddress;
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { mayBecome, sandboxStates } from "./sandbox-state.ts";
+import { sandboxStates } from "../protocol/sandbox.ts";
+import { mayBecome } from "./sandbox-state.ts";
 
 describe("the states of a sandbox", () => {
   it("all have a way back to a new start, and none leads to itself", () => {

@@ -1,5 +1,4 @@
-export const sandboxStates = ["provisioning", "running", "sleeping", "failed", "terminated"] as const;
-export type SandboxState = (typeof sandboxStates)[number];
+import type { SandboxState } from "../protocol/sandbox.ts";
 
 const nextStates: Record<SandboxState, readonly SandboxState[]> = {
   provisioning: ["running", "sleeping", "failed", "terminated"],

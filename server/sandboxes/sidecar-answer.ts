@@ -36,7 +36,7 @@ export function refusal(status: number, text: string): AppError {
 
 /** Whoever gets this leaves everything to the server that has taken over. */
 export function superseded(message: string): AppError {
-  return Object.assign(new AppError("conflict", message), { refusal: supersededCode });
+  return new AppError("conflict", message, { refusal: supersededCode });
 }
 
 function parsed(text: string): unknown {

@@ -19,7 +19,7 @@ export interface SidecarAnswer {
   body: Readable;
 }
 
-/** A body of any length, in or out. Both directions are vouched for by a trailer (invariant 19). */
+/** A body of any length, in or out. Both directions are vouched for by a trailer (ARCHITECTURE.md, invariant 19). */
 export interface SidecarUpload {
   method: "POST" | "PUT";
   path: string;

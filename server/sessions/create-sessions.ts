@@ -9,10 +9,10 @@ import type { ReleaseSession, SessionSummary, Sessions } from "./index.ts";
 import type { SessionLog } from "./session-log.ts";
 
 const titleInput = z
-  .string("Please give a title.")
+  .string("Enter a title.")
   .trim()
-  .min(1, "Please give a title.")
-  .max(maxTitleLength, `A title has at most ${maxTitleLength} characters.`);
+  .min(1, "Enter a title.")
+  .max(maxTitleLength, `A title can have at most ${maxTitleLength} characters.`);
 
 export interface SessionsOptions {
   database: Database;

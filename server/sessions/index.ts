@@ -19,7 +19,7 @@ export interface Sessions {
   rename(viewer: Viewer, sessionId: string, title: string): Promise<SessionSummary | null>;
   /**
    * Stops its turn, removes what lives of it in the sandbox, then its rows. Succeeds even if the live
-   * clean-up fails (invariant 11). False when unknown or another person's.
+   * clean-up fails (ARCHITECTURE.md, invariant 11). False when unknown or another person's.
    */
   remove(viewer: Viewer, sessionId: string): Promise<boolean>;
 }

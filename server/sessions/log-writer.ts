@@ -4,7 +4,7 @@ import type { Database } from "../../db/client.ts";
 import { type LogRefusal, type LogWrite, logRefusal, writeLog } from "../../db/queries/write-log.ts";
 import { sessions } from "../../db/schema/index.ts";
 import type { Actor } from "../auth/index.ts";
-import { AppError } from "../errors.ts";
+import { AppError, isRefused } from "../errors.ts";
 import { cleanJson } from "../lib/clean-text.ts";
 import type { LogDelta, LogEntry } from "../protocol/log-entry.ts";
 import { describeBatch, toEntry } from "./log-batch.ts";
@@ -223,7 +223,7 @@ export function createLogWriter(input: LogWriterInput): LogWriter {
         await addEntry("turn-end", { outcome: end.outcome, ...end.failure });
         return true;
       } catch (error) {
-        if ((error as { refusal?: LogRefusal }).refusal === "turn-moved") return false;
+        if (isRefused(error, "turn-moved")) return false;
         throw error;
       }
     },
@@ -250,5 +250,5 @@ function refusalError(refusal: LogRefusal, cause: unknown): AppError {
     "no-session": "There is no such session.",
   };
   const kind = refusal === "no-session" ? "not-found" : "conflict";
-  return Object.assign(new AppError(kind, messages[refusal], { cause }), { refusal });
+  return new AppError(kind, messages[refusal], { cause, refusal });
 }

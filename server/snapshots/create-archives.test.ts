@@ -8,12 +8,12 @@ import { archives as archiveTable, sandboxes, sessions } from "../../db/schema/i
 import { createFileStore, type FileStore } from "../file-store/index.ts";
 import { createLogger } from "../lib/logger.ts";
 import { createLifecycleTest, ensure, type LifecycleTest, type TestServer } from "../lifecycle/test/test-lifecycle.ts";
-import { createSandboxPlaces } from "../sandboxes/backends/local/sandbox-places.ts";
+import { createSandboxPaths } from "../sandboxes/backends/local/sandbox-paths.ts";
 import type { OwnedSandbox, Subject } from "./archive-context.ts";
 import { createArchives } from "./create-archives.ts";
 import { newestHistoryKey, requireStoreKey } from "./store-keys.ts";
 
-// Real Postgres, sandbox, sidecar and agent; each test wakes it at least once.
+// Real Postgres, sandbox and sidecar, woken at least once by each test; the real agent for what becomes of its memory.
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
 const history: Subject = { kind: "history", sessionId: null };
@@ -26,6 +26,7 @@ let archives: ReturnType<typeof createArchives>;
 let server: TestServer;
 let sandbox: OwnedSandbox;
 let sessionId: string;
+let agent: "opencode" | "stand-in" = "stand-in";
 
 beforeAll(async () => {
   test = await createLifecycleTest();
@@ -47,7 +48,7 @@ const archivesOn = (fileStore: FileStore) =>
   createArchives({ database: test.database, fileStore, logger: createLogger("silent") });
 
 async function wake(): Promise<void> {
-  server = await test.startServer({ lifecycle: { wakeHistory: (input) => archives.wakeHistory(input) } });
+  server = await test.startServer({ agent, lifecycle: { wakeHistory: (input) => archives.wakeHistory(input) } });
   sandbox = { ...(await ensure(server, { actor: test.actor, sessionId })), actor: test.actor };
 }
 
@@ -58,7 +59,7 @@ async function sleepAndWake(whileAsleep: () => Promise<void> = async () => {}): 
 }
 
 const inSandbox = async (...path: string[]) =>
-  join((await createSandboxPlaces(test.place.home).of(sandbox.sandboxId)).workspace, ...path);
+  join((await createSandboxPaths(test.shared.home).of(sandbox.sandboxId)).workspace, ...path);
 const inWorkspace = (name: string) => inSandbox("sessions", sessionId, name);
 const open = () => archives.openWorkspace(sandbox, { sessionId, signal: signal() });
 const workspace = (): Subject => ({ kind: "workspace", sessionId });
@@ -272,6 +273,12 @@ describe("waking", () => {
     await truncate(pathOf(older), 100);
     expect((await open()).note).toMatch(/files are lost/);
     expect(await readdir(await inSandbox("sessions", sessionId))).not.toContain("story.txt");
+  });
+});
+
+describe("waking the real agent", () => {
+  beforeAll(() => {
+    agent = "opencode";
   });
 
   it("takes the older history where the newest is damaged in the store, and says when none is left (7)", async () => {

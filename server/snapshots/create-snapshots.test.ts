@@ -6,7 +6,7 @@ import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { archives, sessions } from "../../db/schema/index.ts";
 import type { RecoveryPoint } from "../protocol/session-events.ts";
-import { createSandboxPlaces } from "../sandboxes/backends/local/sandbox-places.ts";
+import { createSandboxPaths } from "../sandboxes/backends/local/sandbox-paths.ts";
 import { createTestServer, ended, ends, type TestServer, textOf } from "../turns/test-turns.ts";
 
 // Everything is real: the server as it is wired, its sandbox, the agent, the demo model.
@@ -29,7 +29,7 @@ async function workspaceOf(...path: string[]): Promise<string> {
   const [row] = await server.database.transaction(server.viewer, (tx) =>
     tx.select().from(sessions).where(eq(sessions.id, sessionId)),
   );
-  return join((await createSandboxPlaces(server.home).of(row?.sandboxId ?? "")).workspace, ...path);
+  return join((await createSandboxPaths(server.home).of(row?.sandboxId ?? "")).workspace, ...path);
 }
 const inWorkspace = (name: string) => workspaceOf("sessions", sessionId, name);
 

@@ -49,7 +49,8 @@ export function createSnapshots({ archives, lifecycle, ...context }: SnapshotsOp
   async function requireSnapshot(actor: Actor, input: { sessionId: string; snapshotId: string }): Promise<ArchiveRow> {
     const rows = await readSnapshots(database, actor, input.sessionId);
     const row = rows.find(({ id }) => id === input.snapshotId);
-    if (!row) throw new AppError("not-found", "There is no such snapshot. Old ones go when newer ones are taken.");
+    if (!row)
+      throw new AppError("not-found", "There is no such snapshot. Old snapshots are deleted as newer ones are taken.");
     if (row.state !== "verified") throw new AppError("conflict", "This snapshot is not complete.");
     return row;
   }
@@ -68,7 +69,7 @@ export function createSnapshots({ archives, lifecycle, ...context }: SnapshotsOp
     await requireSession(actor, input.sessionId);
     const row = await requireSnapshot(actor, input);
     const body = await fileStore.read(requireStoreKey(row.storeKey), { signal });
-    if (!body) throw new AppError("upstream", "The snapshot is missing in the file store.");
+    if (!body) throw new AppError("upstream", "The snapshot is missing from the file store.");
     return { body, bytes: row.bytes ?? 0, createdAt: row.createdAt };
   };
 
@@ -79,7 +80,7 @@ export function createSnapshots({ archives, lifecycle, ...context }: SnapshotsOp
     },
     async take(actor, { sessionId, signal }) {
       const { sandbox } = await requireSession(actor, sessionId);
-      if (!sandbox) throw new AppError("unavailable", "A snapshot can be taken while the sandbox is awake.");
+      if (!sandbox) throw new AppError("unavailable", "A snapshot can only be taken while the sandbox is awake.");
       const { outcome, archiveId } = await archives.take(sandbox, {
         subject: { kind: "workspace", sessionId },
         signal,
@@ -118,7 +119,8 @@ export function createSnapshots({ archives, lifecycle, ...context }: SnapshotsOp
       const row = await requireSnapshot(actor, input);
       if (!row.restoreRequestedAt) return;
       if (isAwake) {
-        const message = "The sandbox is awake, so the restore may have begun. What it replaces is kept as a snapshot.";
+        const message =
+          "The sandbox is awake, so the restore may already have begun. The files it replaces are kept as a snapshot.";
         throw new AppError("conflict", message);
       }
       await clearRestoreRequest(context, actor, input.sessionId);

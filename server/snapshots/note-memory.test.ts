@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { archives, sessions } from "../../db/schema/index.ts";
 import { archiveOf, run } from "../../sidecar/archive/test-archives.ts";
 import type { LogEntry } from "../protocol/log-entry.ts";
-import { createSandboxPlaces } from "../sandboxes/backends/local/sandbox-places.ts";
+import { createSandboxPaths } from "../sandboxes/backends/local/sandbox-paths.ts";
 import { createTestServer, ended, type TestServer, textOf } from "../turns/test-turns.ts";
 
 // Everything is real: the server as it is wired, its sandbox, opencode, the demo model.
@@ -39,7 +39,7 @@ async function sandboxOf(sessionId: string, ...path: string[]): Promise<string> 
   const [row] = await server.database.transaction(server.viewer, (tx) =>
     tx.select().from(sessions).where(eq(sessions.id, sessionId)),
   );
-  return join((await createSandboxPlaces(server.home).of(row?.sandboxId ?? "")).workspace, ...path);
+  return join((await createSandboxPaths(server.home).of(row?.sandboxId ?? "")).workspace, ...path);
 }
 
 /** Of the history, or of a session's workspace. */
@@ -90,7 +90,7 @@ test(
     await server.sleepAndWake(() => rm(history, { recursive: true }));
 
     const told = await askName(first, 2);
-    const cause = expect.stringMatching(/started fresh: .*not a database/);
+    const cause = expect.stringMatching(/memory could not be restored: .*not a database/);
     expect(textOf(told)).toContain("Your name is Ada Lovelace.");
     expect(notesIn(told)).toEqual([{ status: "replayed", message: cause }]);
     expect((await stateOf(first))?.memory).toMatchObject({ status: "replayed", cause, at: expect.any(String) });
@@ -118,7 +118,7 @@ test("a memory that ends before the last turn is filled up from the log", patien
   await server.sleepAndWake(() => rm(history, { recursive: true }));
   const state = await askName(sessionId, 3);
   expect(textOf(state)).toContain("Your name is Ada Lovelace.");
-  const note = { status: "replayed", message: expect.stringContaining("brought back from its archive of") };
+  const note = { status: "replayed", message: expect.stringContaining("restored from its archive of") };
   expect(notesIn(state)).toEqual([note]);
   // One whose last turn is in the archive goes on as it was.
   await archive("history");

@@ -44,7 +44,7 @@ async function requireFile(found: Found | null): Promise<SnapshotFile> {
   }
   await found?.leave();
   if (found?.entry.kind === "link") {
-    throw new AppError("invalid-input", `This is a link. It leads to ${shownName(found.entry.target)}.`);
+    throw new AppError("invalid-input", `This is a link to ${shownName(found.entry.target)}.`);
   }
   if (found) throw new AppError("invalid-input", "This is not a file.");
   throw new AppError("not-found", "There is no such file in this snapshot.");

@@ -75,7 +75,7 @@ async function restoreNewest(
     }
   }
   if (missing > 0 && missing === missed.length && !keep) {
-    throw new AppError("unavailable", "The snapshots of this session's files are missing in the file store.");
+    throw new AppError("unavailable", "The snapshots of this session's files are missing from the file store.");
   }
   return null;
 }
@@ -85,11 +85,12 @@ function noteOn(input: { row: ArchiveRow | null; newest: ArchiveRow | undefined;
   const { row, newest, isThere } = input;
   const older = "The sandbox's disk was older than the newest snapshot of this session's files.";
   const damaged = "The newest snapshot of this session's files is damaged in the file store.";
-  if (!row && isThere) return `${older} That is damaged in the file store, so the files are those of the disk.`;
-  if (!row) return "This session's files are lost: none of their snapshots is whole in the file store.";
-  const from = `The files are those of ${row.createdAt.toUTCString()}.`;
+  if (!row && isThere)
+    return `${older} That snapshot is damaged in the file store, so the files are those on the disk.`;
+  if (!row) return "This session's files are lost: the file store has no intact snapshot of them.";
+  const from = `The files are from ${row.createdAt.toUTCString()}.`;
   const reasons = [...(isThere ? [older] : []), ...(row === newest ? [] : [damaged])];
-  const aside = isThere ? " What was on the disk is set aside there." : "";
+  const aside = isThere ? " The files that were on the disk are kept aside there." : "";
   return reasons.length > 0 ? `${reasons.join(" ")} ${from}${aside}` : null;
 }
 

@@ -47,6 +47,6 @@ function refuse(error: unknown, signal: AbortSignal): never {
   signal.throwIfAborted();
   const isTooLarge = isAppError(error) && error.kind === "too-large";
   const why = isAppError(error) ? ` ${error.message}` : "";
-  const message = `Nothing was restored, because what is in the workspace now could not be archived first.${why}`;
+  const message = `Nothing was restored, because the current files could not be archived first.${why}`;
   throw new AppError(isTooLarge ? "conflict" : "unavailable", message, { cause: error });
 }

@@ -5,10 +5,10 @@ import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { bundleSidecar } from "../../scripts/lib/bundle-sidecar.mjs";
 import { archiveOf, chunksOf } from "../../sidecar/archive/test-archives.ts";
-import { findPrograms } from "../sandboxes/backends/local/find-programs.ts";
-import { createSpec, createTestBackend, createTestHome } from "../sandboxes/backends/local/test/test-backend.ts";
+import { createTestBackend, createTestHome } from "../sandboxes/backends/local/test/test-backend.ts";
 import { createSidecarClient } from "../sandboxes/create-sidecar-client.ts";
 import type { SidecarClient } from "../sandboxes/sidecar-client.ts";
+import { createSpec } from "../sandboxes/test/test-sandbox.ts";
 import { createSidecarArchives, type SidecarArchives } from "./sidecar-archives.ts";
 
 const root = resolve(import.meta.dirname, "../..");
@@ -26,7 +26,7 @@ describe("archives through the door of an isolated sandbox", () => {
     const program = join(home, "sidecar.mjs");
     await writeFile(program, (await bundleSidecar({ root })).code);
     await chmod(program, 0o644);
-    const backend = await createTestBackend(home, { programs: findPrograms(root, { sidecar: program }) });
+    const backend = createTestBackend(home, { programs: { sidecar: program } });
     endings.unshift(() => backend.close());
     const { publicKey, privateKey } = generateKeyPairSync("ed25519");
     const spec = createSpec("sandboxed");

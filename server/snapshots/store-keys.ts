@@ -18,7 +18,7 @@ export function newestHistoryKey(owner: Owner): StoreKey {
 
 export function requireStoreKey(text: string): StoreKey {
   const key = findStoreKey(text);
-  if (!key) throw new AppError("internal", "The archive's key in the store is not valid.");
+  if (!key) throw new AppError("internal", "The archive's key in the file store is not valid.");
   return key;
 }
 

@@ -90,7 +90,7 @@ async function commit(
   const { stored, note } = made;
   const { historyEpoch } = making.generations;
   if (await commitArchive(database, sandbox, { id: making.id, historyEpoch, stored, note })) return;
-  throw new AppError("conflict", "The sandbox was taken over or reset while it was archived.");
+  throw new AppError("conflict", "The sandbox was taken over or reset while it was being archived.");
 }
 
 /** Nothing is unsaved, so what failed before is no longer worth saying. */
@@ -109,7 +109,7 @@ async function recordFailure(
   const { database, fileStore, logger } = context;
   const { id, subject, generations } = making;
   const storeKey = generationKey(sandbox, subject, id);
-  const cause = isAppError(error) ? error.message : "The archive was not made for a reason that is in the log.";
+  const cause = isAppError(error) ? error.message : "The archive could not be made. The server's log says why.";
   try {
     if (making.begun) {
       // Not when it was committed and only the answer got lost.
@@ -125,7 +125,7 @@ async function recordFailure(
       });
     }
   } catch (failure) {
-    logger.error({ err: failure, archiveId: id }, "What is left of a failed archive was not cleaned up");
+    logger.error({ err: failure, archiveId: id }, "A failed archive could not be marked as such");
   } finally {
     notifySession(context, subject);
   }

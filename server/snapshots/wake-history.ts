@@ -40,10 +40,13 @@ export async function wakeHistory(context: ArchiveContext, wake: Wake): Promise<
   const outcome = found?.answer.outcome ?? (disk.hasHistory ? "kept" : "fresh");
   const cause = causeOf(outcome, { damage: found?.answer.cause ?? null, isOlder: disk.hasHistory });
   if (cause)
-    context.logger.error({ sandboxId: wake.sandboxId, cause }, "A history was damaged or older than it should be");
+    context.logger.error(
+      { sandboxId: wake.sandboxId, cause },
+      "The agent's history was damaged or older than it should be",
+    );
   await noteMemory(context, wake, {
     status: outcome === "fresh" ? "fresh" : "restored",
-    cause: cause ?? `The agent's memory was brought back from its archive of ${found?.row.createdAt.toUTCString()}.`,
+    cause: cause ?? `The agent's memory was restored from its archive of ${found?.row.createdAt.toUTCString()}.`,
   });
   return { outcome, cause };
 }
@@ -53,14 +56,14 @@ function causeOf(
   { damage, isOlder }: { damage: string | null; isOlder: boolean },
 ): string | null {
   if (outcome === "fresh") {
-    const why = damage ?? "no archive of it is whole";
-    return `The agent's memory could not be brought back and it started fresh: ${why}.`;
+    const why = damage ?? "no archive of it is intact";
+    return `The agent's memory could not be restored: ${why}.`;
   }
   if (outcome === "kept") {
-    return "The sandbox's disk is older than the archive of the agent's memory, which is damaged. The memory is that of the disk.";
+    return "The sandbox's disk is older than the archive of the agent's memory, but that archive is damaged. The agent has the memory from the disk.";
   }
   return isOlder
-    ? "The sandbox's disk was older than the archive of the agent's memory, which was brought back. What was on the disk is set aside there."
+    ? "The sandbox's disk was older than the archive of the agent's memory, so the archive was restored. The memory that was on the disk is kept aside there."
     : null;
 }
 

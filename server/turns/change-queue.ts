@@ -23,7 +23,7 @@ export function changeQueue(options: {
   async function change(key: TurnKey, work: () => Promise<QueueOutcome>): Promise<Turn> {
     const outcome = isTurnKey(key) ? await work() : "unknown";
     if (outcome === "unknown") throw new AppError("not-found", "There is no such message.");
-    if (outcome === "begun") throw new AppError("conflict", "The queue has changed: this message was sent already.");
+    if (outcome === "begun") throw new AppError("conflict", "The queue has changed: this message was already sent.");
     await onChanged(key.sessionId);
     return outcome;
   }
@@ -34,7 +34,10 @@ export function changeQueue(options: {
       const turn = isKnown ? await insertOtherTurn(database, actor, { sessionId, kind, idempotencyKey }) : "unknown";
       if (turn === "unknown") throw new AppError("not-found", "There is no such session.");
       if (turn === "busy")
-        throw new AppError("conflict", "Something runs or waits. Stop it first, or wait for its end.");
+        throw new AppError(
+          "conflict",
+          "The agent is working or messages are queued. Stop it first, or wait until it is done.",
+        );
       if (turn === "nothing") throw new AppError("conflict", nothingTo[kind]);
       onQueued(actor, sessionId);
       await onChanged(sessionId);
@@ -66,15 +69,18 @@ export function changeQueue(options: {
 
 const nothingTo = {
   compact: "There is nothing to summarise yet.",
-  undo: "There is no turn to take back.",
-  redo: "There is nothing to bring back.",
+  undo: "There is no turn to undo.",
+  redo: "There is nothing to redo.",
 };
 
 /** The words as they are stored; throws `invalid-input` or `too-large`. */
 export function requirePrompt(prompt: string): string {
   if (prompt.trim() === "") throw new AppError("invalid-input", "The message is empty.");
   if (Buffer.byteLength(prompt) > maxPromptBytes) {
-    throw new AppError("too-large", "The message is too long: at most 256 KB. Put long texts into a file.");
+    throw new AppError(
+      "too-large",
+      "This message is too long. The limit is 256 KB. Put long text in a file and ask the agent to read it.",
+    );
   }
   return prompt.replaceAll("\0", "\uFFFD").toWellFormed();
 }

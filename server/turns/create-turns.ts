@@ -61,12 +61,14 @@ export function createTurns(options: TurnsOptions): Turns {
       }
     },
     onReady() {
-      runners.lookAgain().catch((error: unknown) => logger.error({ err: error }, "What was missed is not known"));
+      runners
+        .lookAgain()
+        .catch((error: unknown) => logger.error({ err: error }, "Missed changes could not be looked up"));
     },
   });
   const tell = (message: string) => database.call("select pg_notify($1, $2)", [channel, message]);
   const inBackground = (telling: Promise<unknown>) => {
-    telling.catch((error: unknown) => logger.error({ err: error }, "Others were not told"));
+    telling.catch((error: unknown) => logger.error({ err: error }, "Other servers could not be notified"));
   };
 
   async function sweep(atBoot: boolean): Promise<void> {
@@ -138,7 +140,7 @@ export function createTurns(options: TurnsOptions): Turns {
             known.kind === "permission" ? "a reply: once, always or reject" : "one answer for each question";
           throw new AppError("invalid-input", `This ask needs ${wanted}.`);
         }
-        if (known) throw new AppError("conflict", "This question was answered already, or is not asked any more.");
+        if (known) throw new AppError("conflict", "This question was already answered or is no longer open.");
         throw new AppError("not-found", "There is no such question.");
       }
       runners.answered(ask.sessionId, askId);

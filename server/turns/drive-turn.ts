@@ -58,7 +58,7 @@ export async function driveTurn(
   const poll = () => {
     asks.poll().catch((error: unknown) => {
       if (job.closing.aborted || sandbox.signal.aborted) return;
-      context.logger.warn({ err: error, turnId: job.turn.id }, "What the agent asks could not be looked for");
+      context.logger.warn({ err: error, turnId: job.turn.id }, "The agent's open asks could not be read");
     });
   };
   job.onAnswered = (askId) => asks.answer(askId);

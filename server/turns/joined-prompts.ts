@@ -37,7 +37,6 @@ export function createJoinedPrompts(driven: Omit<DrivenTurn, "joins">): JoinedPr
     await connection.client.prompt({
       agentSessionId,
       messageId: agentMessageId,
-      partId: agentMessageId.replace(/^msg_/, "prt_"),
       text: prompt,
       signal: AbortSignal.any([job.closing, sandbox.signal]),
     });
@@ -57,7 +56,7 @@ export function createJoinedPrompts(driven: Omit<DrivenTurn, "joins">): JoinedPr
       if (job.closing.aborted || sandbox.signal.aborted) return;
       joined.splice(joined.indexOf(agentMessageId), 1);
       await releaseJoin(database, actor, turnId);
-      await writer.add("error", { message: "The agent did not take this message. It waits in the queue again." });
+      await writer.add("error", { message: "The agent did not accept this message. It is back in the queue." });
       await context.log.notifyViewers(turn.sessionId);
       context.logger.warn({ err: error, turnId }, "A message could not join the running turn");
     }

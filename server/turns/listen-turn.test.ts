@@ -5,9 +5,7 @@ import type { DrivenTurn } from "./drive-turn.ts";
 import { type Listening, listenToTurn } from "./listen-turn.ts";
 
 function streamError(): Error {
-  return Object.assign(new AppError("unavailable", "The agent's events could not be read any more."), {
-    code: "stream-error",
-  });
+  return new AppError("unavailable", "The agent's events can no longer be read.", { code: "stream-error" });
 }
 
 /** An agent that took the prompt, is idle, and never began an answer. */

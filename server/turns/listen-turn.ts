@@ -141,5 +141,5 @@ function exitCause(event: NumberedEvent | null): string {
 }
 
 function isStreamError(error: unknown): boolean {
-  return isAppError(error) && (error as { code?: unknown }).code === "stream-error";
+  return isAppError(error) && error.code === "stream-error";
 }

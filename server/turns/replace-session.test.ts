@@ -111,7 +111,7 @@ test("where neither works the turn goes on, and person and agent are told", pati
     expect(textOf(state)).toContain("You have not told me your name");
     expect(state.session?.memory).toMatchObject({ status: "fresh", cause: expect.stringContaining("is broken") });
     const notes = state.entries.filter(({ kind }) => kind === "memory-note").map(({ body }) => body);
-    expect(notes).toMatchObject([{ status: "fresh", message: expect.stringContaining("begins anew") }]);
+    expect(notes).toMatchObject([{ status: "fresh", message: expect.stringContaining("knows only what you tell it") }]);
     const lines = await agentLines(await agentSessionOf(sessionId));
     expect(lines[0]).toMatch(/^user: text <system-reminder>\n.*memory of this session was lost/);
     expect(lines[1]).toBe("user: text What is my name?");

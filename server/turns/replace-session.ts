@@ -17,7 +17,7 @@ export interface Replacement {
 const maxReadBytes = 3 * maxReplayBytes;
 // Thousands of parts take seconds; somebody waits for an answer.
 const wayMilliseconds = 120_000;
-const unknown = "The agent did not know this session any more.";
+const unknown = "The agent no longer knew this session.";
 
 /**
  * For a saved id that the agent answers with 404 (invariant 10), or whose end it has forgotten: a new session
@@ -55,8 +55,8 @@ export async function replaceSession(
       return { agentSessionId: replay.info.id, ...outcomeOf(cut, doubt) };
     } catch (error) {
       signal.throwIfAborted();
-      context.logger.warn({ err: error, sessionId, way }, "A conversation was not taken back by the agent");
-      problem = isAppError(error) ? error.message : "The agent did not take it.";
+      context.logger.warn({ err: error, sessionId, way }, "A conversation could not be given back to the agent");
+      problem = isAppError(error) ? error.message : "The agent did not accept it.";
       if (replay) await client.deleteSession(replay.info.id, signal);
     }
   }
@@ -64,7 +64,7 @@ export async function replaceSession(
     agentSessionId: await begin(),
     status: "fresh",
     cause: `${why} The saved conversation could not be given back to it: ${problem}`,
-    note: `${told("The agent has lost its memory of this session, and the conversation could not be given back to it.", doubt)} It begins anew and knows only what you tell it from here on.`,
+    note: `${told("Memory lost: the agent does not remember this conversation, and rebuilding it from the transcript failed.", doubt)} It knows only what you tell it from now on.`,
   };
 }
 
@@ -77,14 +77,14 @@ function outcomeOf(cut: boolean, doubt: string | null): Pick<Replacement, "statu
   if (cut) {
     return {
       status: "partial",
-      cause: `${why} The newest part of the saved conversation was given back to it; the whole is too long.`,
-      note: `${lost} The newest part of the conversation was given back to it; the earlier part was too long.`,
+      cause: `${why} Only the latest part of the saved conversation was given back to it; the rest was too long.`,
+      note: `${lost} Only the latest part of the conversation was given back to it; the rest was too long.`,
     };
   }
   return {
     status: "replayed",
     cause: `${why} The saved conversation was given back to it.`,
-    note: `${lost} The conversation was given back to it from the log.`,
+    note: `${lost} The whole conversation was given back to it from the transcript.`,
   };
 }
 
@@ -96,6 +96,6 @@ export function prefaceFor(status: string): string | null {
   return null;
 }
 
-const opening = "<system-reminder>\nA note of the system, not of the person:";
+const opening = "<system-reminder>\nA note from the system, not from the person:";
 const honesty =
   "Files in the working directory are as they were. If the person refers to something earlier that you do not know, say so and ask.\n</system-reminder>";

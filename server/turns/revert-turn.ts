@@ -13,12 +13,12 @@ export async function revertTurn({ context, job, sandbox, connection, agentSessi
   const signal = AbortSignal.any([job.stop, job.closing, sandbox.signal]);
   if (turn.kind === "undo") {
     const found = await findUndoable(database, actor, turn.sessionId);
-    if (!found) return { ...failed("nothing-to-undo", "There is no turn to take back."), usage: null };
+    if (!found) return { ...failed("nothing-to-undo", "There is no turn to undo."), usage: null };
     await connection.client.revert({ agentSessionId, messageId: found.agentMessageId, signal });
     return { outcome: "finished", usage: null, undone: found.turnIds };
   }
   const turnIds = await listRedoable(database, actor, turn.sessionId);
-  if (turnIds.length === 0) return { ...failed("nothing-to-redo", "There is nothing to bring back."), usage: null };
+  if (turnIds.length === 0) return { ...failed("nothing-to-redo", "There is nothing to redo."), usage: null };
   await connection.client.unrevert(agentSessionId, signal);
   return { outcome: "finished", usage: null, redone: turnIds };
 }

@@ -1,5 +1,5 @@
 import { failureOfError } from "../agent/index.ts";
-import { isAppError } from "../errors.ts";
+import { AppError, isAppError, isRefused } from "../errors.ts";
 import type { RunningSandbox } from "../lifecycle/index.ts";
 import type { LogWriter } from "../sessions/index.ts";
 import { driveTurn } from "./drive-turn.ts";
@@ -43,7 +43,7 @@ export async function runTurn(context: TurnContext, job: TurnJob): Promise<void>
       return driveTurn(context, job, { sandbox, writer });
     };
     const end = await attend().catch((error: unknown) => {
-      if (job.closing.aborted || isTakenOver(error)) throw error;
+      if (job.closing.aborted || isRefused(error)) throw error;
       return { ...endingOf(error, job), usage: null };
     });
     await begun;
@@ -54,10 +54,10 @@ export async function runTurn(context: TurnContext, job: TurnJob): Promise<void>
     }
     await writer.endTurn(end);
   } catch (error) {
-    if (!job.closing.aborted && !isTakenOver(error)) throw error;
+    if (!job.closing.aborted && !isRefused(error)) throw error;
   } finally {
     await writer.close().catch((error: unknown) => {
-      if (!isTakenOver(error)) context.logger.error({ err: error, turnId: turn.id }, "A turn's log was not flushed");
+      if (!isRefused(error)) context.logger.error({ err: error, turnId: turn.id }, "A turn's log was not flushed");
     });
     if (sandbox) lifecycle.turnEnded((sandbox as RunningSandbox).sandboxId);
   }
@@ -99,16 +99,12 @@ async function wake(
     });
   } catch (error) {
     if (job.stop.aborted || job.closing.aborted || !isAppError(error)) throw error;
-    if (error.kind === "conflict") throw Object.assign(error, { refusal: "lease-superseded" });
-    throw Object.assign(error, { code: "wake-failed" });
+    if (isRefused(error)) throw error;
+    const { kind, message, requestId } = error;
+    throw new AppError(kind, message, { cause: error, code: "wake-failed", requestId });
   } finally {
     if (isNews) await context.log.notifyViewers(turn.sessionId);
   }
-}
-
-/** Written by somebody else by now: the lease was superseded, the turn had ended, or the session is gone. */
-function isTakenOver(error: unknown): boolean {
-  return isAppError(error) && "refusal" in error;
 }
 
 function endingOf(error: unknown, job: TurnJob): TurnEnding {

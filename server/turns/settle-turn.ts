@@ -66,7 +66,7 @@ export async function settleFromList(
     if (job.stop.aborted) return stopped;
     if (outcome.type === "failed") return failed(outcome.code, outcome.message, outcome.requestId);
     if (outcome.type === "aborted") return failed("aborted", "The agent was stopped by somebody else.");
-    return failed("agent-error", "The agent does not know this prompt any more.");
+    return failed("agent-error", "The agent no longer has this prompt.");
   } catch (error) {
     joins.reopen();
     throw error;
@@ -101,7 +101,7 @@ export async function endInAnyCase(
     return ending;
   } catch (error) {
     job.closing.throwIfAborted();
-    context.logger.warn({ err: error, turnId: job.turn.id }, "A turn ended without the agent's own word");
+    context.logger.warn({ err: error, turnId: job.turn.id }, "A turn ended without the agent's own account of it");
     return closeAsItIs(driven, translator, ending);
   }
 }

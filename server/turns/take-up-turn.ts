@@ -54,7 +54,6 @@ async function promptAgent(driven: DrivenTurn): Promise<TakenUp> {
       agentSessionId,
       model,
       messageId,
-      partId: messageId.replace(/^msg_/, "prt_"),
       text: turn.prompt,
       preface: await findPreface(driven),
       signal: AbortSignal.any([job.closing, sandbox.signal]),

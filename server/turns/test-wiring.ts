@@ -26,7 +26,7 @@ export function wireTestServer(place: TestPlace, changes: Partial<WiringInput> =
     listensBeyondLoopback: false,
     logger: createLogger("error"),
     stopping: new AbortController().signal,
-    ...(name !== undefined && { place: name }),
+    ...(name !== undefined && { homeId: name }),
     ...changes,
   });
 }

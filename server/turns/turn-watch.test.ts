@@ -36,7 +36,7 @@ test("a turn that takes too long is ended with a cause that says so, counted fro
   watch.end();
 });
 
-test("an agent that gives no sign of life is ended, though not while it waits for a person", async () => {
+test("an agent that gives did not respond is ended, though not while it waits for a person", async () => {
   let asking = true;
   let asked = 0;
   const { watch, ended } = watchTurn(
@@ -52,7 +52,7 @@ test("an agent that gives no sign of life is ended, though not while it waits fo
   await ended;
   expect(asked).toBeGreaterThan(3);
   expect(watch.cause).toMatchObject({
-    failure: { code: "timeout", message: expect.stringContaining("no sign of life") },
+    failure: { code: "timeout", message: expect.stringContaining("did not respond") },
   });
   watch.end();
 });

@@ -48,7 +48,7 @@ export function createTurnWatch(
     const quiet = Date.now() - seenAt;
     if (isAsking()) seenAt = Date.now();
     else if (quiet >= inactivityMilliseconds) {
-      return give(failed("timeout", `The agent gave no sign of life for ${seconds} seconds.`));
+      return give(failed("timeout", `The agent did not respond for ${seconds} seconds.`));
     }
     later(Math.max(inactivityMilliseconds - quiet, 10), checkActivity);
   };

@@ -86,7 +86,8 @@ export function createAgentDoor({ askServer, sandboxToken, agentPort }: AgentDoo
 
 function serverPath(path: string): string {
   const [pathname = ""] = path.split("?", 1);
-  if (/(^|\/)(\.|%2e){1,2}(\/|$)/i.test(pathname)) throw new Problem("invalid-input", "The path has dots in it.");
+  if (/(^|\/)(\.|%2e){1,2}(\/|$)/i.test(pathname))
+    throw new Problem("invalid-input", "The path must not contain dot segments.");
   if (pathname.startsWith("/llm/")) return `/api${path}`;
   if (pathname.startsWith("/api/")) return path;
   throw new Problem("not-found", `The sidecar forwards /llm/ and /api/, not ${pathname.slice(0, 200)}.`);

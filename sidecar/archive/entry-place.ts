@@ -13,9 +13,9 @@ export function isTooLong(name: RawName): boolean {
 /** The parts of a name in an archive; throws for one that could lead anywhere but down. */
 export function segmentsOf(name: RawName): RawName[] {
   if (name.startsWith("/")) throw refused(name, "its path is absolute");
-  if (name.includes("\0")) throw refused(name, "its name is not one");
+  if (name.includes("\0")) throw refused(name, "its name is not valid");
   const segments = name.split("/").filter((part) => part !== "" && part !== ".");
-  if (segments.includes("..")) throw refused(name, "its path leads out with “..”");
+  if (segments.includes("..")) throw refused(name, "its path points outside with “..”");
   const tooLong = isTooLong(name) || segments.some((part) => part.length > maxSegmentBytes);
   if (tooLong || segments.length > maxDepth) throw refused(name, "its name is too long");
   return segments;

@@ -17,7 +17,7 @@ export interface ExtractOptions {
   /** Made here; must not exist. What is in it after a failure is the caller's to remove. */
   into: string;
   rootName: string;
-  /** What to do with entries outside the root: a workspace refuses, the history ignores (invariant 4). */
+  /** What to do with entries outside the root: a workspace refuses, the history ignores (ARCHITECTURE.md, invariant 4). */
   unrelated: "refuse" | "ignore";
   limits: TreeLimits;
   signal: AbortSignal;
@@ -36,7 +36,7 @@ export interface Extracted {
   fingerprint: string | null;
 }
 
-/** Unpacks an archive that nobody vouches for into a new directory (invariant 18). */
+/** Unpacks an archive that nobody vouches for into a new directory (ARCHITECTURE.md, invariant 18). */
 export async function extractArchive(options: ExtractOptions): Promise<Extracted> {
   const { source, into, rootName, unrelated, limits, signal } = options;
   const slices = createTimeSlices(signal);

@@ -83,7 +83,7 @@ export function createFileWriter(program: string = writeProgram): FileWriter {
     worker.once("online", () => free.push(...slots));
     worker.on("message", finishSlot);
     worker.once("error", end);
-    worker.once("exit", () => end(new Error("the thread that writes files ended")));
+    worker.once("exit", () => end(new Error("the thread that writes files has ended")));
     return worker;
   }
 

@@ -79,7 +79,7 @@ export function requireWithin(measure: TreeMeasure, { maxBytes, maxEntries }: Tr
     const heavy = measure.heaviest.map(({ name, bytes }) => `${shownName(name)} (${megabytes(bytes)})`).join(", ");
     throw new Problem(
       "too-large",
-      `${what} has ${megabytes(measure.bytes)}, more than the ${megabytes(maxBytes)} that are archived. Largest: ${heavy}`,
+      `${what} has ${megabytes(measure.bytes)}, more than the ${megabytes(maxBytes)} that can be archived. Largest: ${heavy}`,
     );
   }
   if (measure.entries > maxEntries) {

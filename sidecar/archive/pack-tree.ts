@@ -46,7 +46,7 @@ export async function* packTree(options: PackOptions): AsyncGenerator<Buffer> {
     entries += 1;
     bytes += size;
     if (bytes <= limits.maxBytes && entries <= limits.maxEntries) return;
-    throw new Problem("too-large", "The directory grew beyond its limit while it was archived.");
+    throw new Problem("too-large", "The directory grew beyond its limit while it was being archived.");
   }
 
   function header(entry: TreeEntry, changes: { size?: number; status?: Stats; linkTo?: RawName } = {}): void {

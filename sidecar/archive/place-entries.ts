@@ -218,7 +218,7 @@ function requireDownwards({ name: shown, target }: FoundEntry, name: RawName): v
   for (const part of target.split("/")) {
     if (part === "" || part === ".") continue;
     depth += part === ".." ? -1 : 1;
-    if (depth < 0) throw refused(shown, "it is a link that leads out");
+    if (depth < 0) throw refused(shown, "it is a link that points outside");
   }
 }
 

@@ -58,7 +58,7 @@ function measureInside(staged: string, signal: AbortSignal): Promise<TreeMeasure
   const walk = {
     root: staged,
     onLeftOut(name: RawName, reason: LeftOutReason) {
-      if (reason === "link-leads-out") throw refused(name, "it is a link that leads out over others");
+      if (reason === "link-leads-out") throw refused(name, "it is a link that points outside over others");
     },
   };
   return measureTree(walk, signal);

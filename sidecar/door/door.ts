@@ -59,7 +59,7 @@ export function createDoor({ routes, verifier, bootSecret, identity, report }: D
   server.on("clientError", (_error, socket) => {
     // Whoever was answered already only gets the rest of that.
     if (!socket.writable || (socket as Socket).bytesWritten > 0) return (socket as Socket).destroySoon();
-    const body = problemBody({ kind: "invalid-input", message: "This is not a request that can be read." });
+    const body = problemBody({ kind: "invalid-input", message: "This request cannot be read." });
     const head = `HTTP/1.1 400 Bad Request\r\ncontent-type: application/json\r\ncontent-length: ${body.length}`;
     socket.end(`${head}\r\nconnection: close\r\n\r\n${body}`, () => socket.destroy());
   });

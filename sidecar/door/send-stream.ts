@@ -21,7 +21,7 @@ export async function sendStream({ response, source, note, nonce, bootSecret, be
   const announced = { trailer: Object.values(streamTrailers).join(", ") };
   for await (const chunk of source) {
     if (!response.headersSent) begin(announced);
-    if (response.destroyed) throw new Problem("unavailable", "Whoever asked for the stream has gone.");
+    if (response.destroyed) throw new Problem("unavailable", "Whoever asked for the stream has left.");
     hash.update(chunk);
     if (!response.write(chunk)) await drained(response);
   }

@@ -14,7 +14,7 @@ export async function serveEvents(exchange: Exchange, buffer: EventBuffer, bootI
   let after = Number(text);
   if (!/^\d{1,15}$/.test(text)) throw new Problem("invalid-input", "`after` is not the number of an event.");
   if (after > buffer.last) {
-    throw new Problem("invalid-input", `Event ${after} has not been in this boot; the last one is ${buffer.last}.`);
+    throw new Problem("invalid-input", `Event ${after} does not exist in this boot; the last one is ${buffer.last}.`);
   }
   exchange.stream(200, { "content-type": "text/event-stream", "cache-control": "no-store" });
   // Only to a reader that keeps up: comments must not pile up for one that does not.

@@ -73,7 +73,7 @@ export async function openDirectory(
       const realPath = await readlink(`/proc/self/fd/${current.fd}`);
       const boundary = join(base, "/");
       const inside = depth < 2 ? boundary.startsWith(join(realPath, "/")) : join(realPath, "/").startsWith(boundary);
-      if (!inside) throw new Problem("forbidden", `${path} leads out of its directory.`);
+      if (!inside) throw new Problem("forbidden", `${path} is outside its directory.`);
     }
     return current;
   } catch (error) {
@@ -108,8 +108,8 @@ const problemByCode: Record<string, (path: string) => Problem> = {
   EISDIR: (path) => new Problem("invalid-input", `${path} is a directory.`),
   EEXIST: (path) => new Problem("conflict", `${path} exists.`),
   ENOTEMPTY: (path) => new Problem("conflict", `${path} exists.`),
-  EACCES: (path) => new Problem("forbidden", `${path} may not be used.`),
-  EPERM: (path) => new Problem("forbidden", `${path} may not be used.`),
+  EACCES: (path) => new Problem("forbidden", `${path} cannot be accessed.`),
+  EPERM: (path) => new Problem("forbidden", `${path} cannot be accessed.`),
   ENAMETOOLONG: (path) => new Problem("invalid-input", `${path} is too long.`),
   EINVAL: (path) => new Problem("invalid-input", `This cannot be done with ${path}.`),
   ENOSPC: () => new Problem("unavailable", "The sandbox has no space left."),

@@ -8,7 +8,7 @@ const checkDeadline = 120_000;
 /** All pages in one step: between steps a writer would make it begin again. */
 const pagesAtOnce = 1_000_000_000;
 
-/** A coherent copy of a database that somebody may be writing to (invariant 5). */
+/** A coherent copy of a database that somebody may be writing to (ARCHITECTURE.md, invariant 5). */
 export async function backUpDatabase(from: string, to: string): Promise<void> {
   if (!(await lstat(from)).isFile()) throw new Problem("conflict", "The agent's database is not a file.");
   try {

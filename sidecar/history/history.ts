@@ -60,9 +60,9 @@ export function createHistory(options: HistoryOptions): History {
   }
 
   async function whyKept(): Promise<string | null> {
-    if (gate.gate === "open") return "The agent runs already.";
+    if (gate.gate === "open") return "The agent is already running.";
     const outcome = await marker.find();
-    return outcome && `The history of this boot was ${outcome} before.`;
+    return outcome && `The history of this boot was already ${outcome}.`;
   }
 
   /** Bounded by its volume alone; a file that claims to be larger than that is made of holes. */

@@ -5,7 +5,7 @@ import { z } from "zod";
 const record = z.object({ bootId: z.string(), how: z.enum(["creating", "created", "restored", "adopted"]) });
 
 /**
- * Remembers, in the sidecar's own folder, when each workspace came to be (invariant 21). A directory
+ * Remembers, in the sidecar's own folder, when each workspace came to be (ARCHITECTURE.md, invariant 21). A directory
  * without such a record may be anything, such as an empty stand-in on a new disk, and is never
  * snapshotted.
  */

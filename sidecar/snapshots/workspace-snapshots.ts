@@ -68,7 +68,7 @@ export function createWorkspaceSnapshots({
       await exclusive.run(workspaceKey(sessionId), async () => {
         const { life, complete } = await lives.find(sessionId);
         if (life !== "this" || !complete) {
-          throw new Problem("conflict", "This workspace was neither created nor restored in this life of the sandbox.");
+          throw new Problem("conflict", "This workspace was neither created nor restored since the sandbox started.");
         }
         if (!(await isThere(sessionId))) throw new Problem("not-found", "This session has no workspace.");
         const found = await measure(sessionId, exchange.signal);
@@ -126,7 +126,7 @@ export function createWorkspaceSnapshots({
       await exclusive.run(workspaceKey(sessionId), async () => {
         const { life, complete } = await lives.find(sessionId);
         if (life === "none" || !complete || !(await isThere(sessionId))) {
-          throw new Problem("conflict", "There is no workspace of an earlier life that could be adopted.");
+          throw new Problem("conflict", "There is no earlier workspace that could be adopted.");
         }
         const { fingerprint } = await measure(sessionId, exchange.signal);
         const expected = exchange.query.get("fingerprint");

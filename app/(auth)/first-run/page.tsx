@@ -23,7 +23,7 @@ export default async function FirstRunPage() {
     );
   }
   return (
-    <AuthPage title="Welcome to Dormouse" lead="Create the first account. It is the admin of this server.">
+    <AuthPage title="Welcome to Dormouse" lead="Create the first account. It will be the admin of this server.">
       <FirstRunForm {...firstRun} complete={completeFirstRun} />
     </AuthPage>
   );

@@ -20,7 +20,7 @@ export default async function SignInPage({ searchParams }: { searchParams: Promi
 
   return (
     <AuthPage title="Sign in">
-      {ended && <Notice tone="asleep">Your sign-in has ended. Sign in again to go on where you were.</Notice>}
+      {ended && <Notice tone="asleep">You have been signed out. Sign in again to continue where you left off.</Notice>}
       <SignInForm next={next} />
       <p className="text-12 text-muted">
         Forgotten your password? Whoever runs this server can set a new one with{" "}

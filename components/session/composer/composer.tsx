@@ -101,7 +101,7 @@ export function Composer({ sessionId, running, stopRequested, status, onSend, re
           aria-label="Message to the agent"
           aria-describedby={hintId}
           aria-invalid={tooLong ? true : undefined}
-          placeholder={running ? "Write the next message; it waits for its turn" : "What should the agent do?"}
+          placeholder={running ? "Write the next message. It will be queued." : "What should the agent do?"}
           onChange={(event) => {
             setRefused(null);
             write(event.target.value);

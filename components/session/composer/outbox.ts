@@ -27,7 +27,7 @@ export function promptProblem(text: string): string | null {
   const bytes = new TextEncoder().encode(text).length;
   if (bytes <= maxPromptBytes) return null;
   const size = Math.ceil(bytes / 1024);
-  return `This message has ${size} KB; 256 KB fit. Put long text into a file and ask the agent to read it.`;
+  return `This message is ${size} KB. The limit is ${maxPromptBytes / 1024} KB. Put long text in a file and ask the agent to read it.`;
 }
 
 export function readOutbox(storage: Storage, sessionId: string): OutboxItem[] {

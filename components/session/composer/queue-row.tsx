@@ -12,7 +12,7 @@ const words: Record<QueuedTurn["kind"], string> = {
   prompt: "",
   compact: "Summarise the conversation",
   undo: "Undo the last turn",
-  redo: "Bring back what was undone",
+  redo: "Redo what was undone",
 };
 
 interface QueueRowProps {
@@ -58,7 +58,7 @@ export function QueueRow({ sessionId, turn, running, pending, before, run }: Que
           autoFocus
           rows={Math.min(8, draft.split("\n").length + 1)}
           value={draft}
-          aria-label="Message that waits"
+          aria-label="Queued message"
           onChange={(event) => setDraft(event.target.value)}
           onKeyDown={(event) => {
             if (event.nativeEvent.isComposing) return;
@@ -86,12 +86,12 @@ export function QueueRow({ sessionId, turn, running, pending, before, run }: Que
     <li onKeyDown={onKeyDown} className="flex min-h-9 flex-wrap items-center gap-x-2 pr-1 pl-3 text-13">
       <Clock aria-hidden="true" className="size-3.5 shrink-0 text-muted" strokeWidth={1.75} />
       <span className="min-w-32 flex-1 truncate">{text}</span>
-      <span className="shrink-0 text-12 text-muted">{turn.sendNow ? "Joins" : "Waits"}</span>
+      <span className="shrink-0 text-12 text-muted">{turn.sendNow ? "Sending now" : "Queued"}</span>
       <div className="ml-auto flex shrink-0">
         {isPrompt && running && !turn.sendNow && (
           <Act
             label={`Send now: ${text.slice(0, 60)}`}
-            hint="Send into the running turn"
+            hint="Add to the running turn"
             pending={pending}
             onClick={() => run(() => sendTurnNow(sessionId, turn.id))}
           >

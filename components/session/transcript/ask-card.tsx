@@ -21,7 +21,7 @@ export function AskCard({ entry }: { entry: LogEntryOf<"ask"> }) {
 
   return (
     <section
-      aria-label={kind === "question" ? "The agent asks" : "The agent asks for permission"}
+      aria-label={kind === "question" ? "Question from the agent" : "The agent asks for permission"}
       className={`flex gap-3 rounded-card border bg-raised px-3.5 py-3 text-13 ${state === "pending" ? "border-awake" : "border-line"}`}
     >
       <Icon
@@ -73,13 +73,13 @@ function Permission({ entry, pending, send }: AskProps<"once" | "always" | "reje
           <Button
             size="small"
             pending={pending}
-            title={always.length > 0 ? `From now on: ${always.join(", ")}` : undefined}
+            title={always.length > 0 ? `Always allows: ${always.join(", ")}` : undefined}
             onClick={() => send("always")}
           >
             Always allow
           </Button>
           <Button size="small" look="quiet" pending={pending} onClick={() => send("reject")}>
-            Refuse
+            Deny
           </Button>
         </div>
       )}

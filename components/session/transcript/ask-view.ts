@@ -24,14 +24,14 @@ const deeds: Record<string, string> = {
   edit: "change these files",
   webfetch: "read this web page",
   websearch: "search the web",
-  external_directory: "leave the session's directory",
-  doom_loop: "repeat the same step once more",
+  external_directory: "work outside the session's directory",
+  doom_loop: "repeat the same step",
 };
 
 /** opencode's requests pass through as they came: what does not look as expected is still shown. */
 export function readQuestions(request: Record<string, unknown>) {
   const read = questionRequest.safeParse(request);
-  if (!read.success) return [{ text: "The agent asks something.", multiple: false, options: [] }];
+  if (!read.success) return [{ text: "The agent has a question.", multiple: false, options: [] }];
   return read.data.questions.map(({ question, multiple = false, options }) => ({ text: question, multiple, options }));
 }
 
@@ -44,15 +44,15 @@ export function readPermission(request: Record<string, unknown>) {
 
 const replies: Record<string, string> = {
   once: "Allowed once.",
-  always: "Allowed from now on.",
-  reject: "Refused.",
+  always: "Always allowed.",
+  reject: "Denied.",
 };
 
 const lists = z.array(z.array(z.string()));
 
 /** A permission's answer is its reply; a question's is one list of words for each question. */
 export function sayAnswer({ state, answer }: EntryBody<"ask">): string {
-  if (state === "withdrawn") return "No longer asked: the turn ended before an answer.";
+  if (state === "withdrawn") return "Not answered: the turn ended first.";
   if (typeof answer === "string") return replies[answer] ?? answer;
   const given = lists.safeParse(answer);
   return given.success ? `Answered: ${given.data.map((one) => one.join(", ")).join(" · ")}` : "Answered.";

@@ -213,7 +213,7 @@ describe("an ask", () => {
   it("says how it was answered", () => {
     expect(sayAnswer({ ...ask, answer: [["A", "B"], ["C"]] })).toBe("Answered: A, B · C");
     expect(sayAnswer({ ...ask, kind: "permission", answer: "once" })).toBe("Allowed once.");
-    expect(sayAnswer({ ...ask, state: "withdrawn" })).toMatch(/No longer asked/);
+    expect(sayAnswer({ ...ask, state: "withdrawn" })).toMatch(/Not answered/);
   });
 });
 

@@ -60,16 +60,16 @@ const planIcons = {
   pending: <Circle aria-label="To do:" className="size-3.5 text-control" strokeWidth={1.75} />,
   in_progress: <CircleDot aria-label="In progress:" className="size-3.5 text-awake" strokeWidth={2} />,
   completed: <Check aria-label="Done:" className="size-3.5 text-ok" strokeWidth={2} />,
-  cancelled: <CircleSlash aria-label="Dropped:" className="size-3.5 text-muted" strokeWidth={1.75} />,
+  cancelled: <CircleSlash aria-label="Cancelled:" className="size-3.5 text-muted" strokeWidth={1.75} />,
 };
 
 export function Plan({ entry }: { entry: LogEntryOf<"plan"> }) {
   const { entries } = entry.body;
   const done = entries.filter((item) => item.status === "completed").length;
   return (
-    <section aria-label="The agent's list" className="rounded-card border border-line bg-raised px-3 py-2">
+    <section aria-label="The agent's plan" className="rounded-card border border-line bg-raised px-3 py-2">
       <p className="flex justify-between text-12 text-muted">
-        <span>List</span>
+        <span>Plan</span>
         <span className="font-mono tabular-nums">
           {done}/{entries.length}
         </span>
@@ -102,7 +102,7 @@ export function Phases({ block }: { block: Extract<Block, { kind: "phases" }> })
   if (last.body.phase === "failed") {
     return (
       <Notice tone="danger" title="The sandbox did not start">
-        {last.body.message} Your message is kept; send again to try once more.
+        {last.body.message} Your message is kept. Send it again to retry.
       </Notice>
     );
   }
@@ -125,7 +125,7 @@ export function Retry({ entry }: { entry: LogEntryOf<"parts-discard"> }) {
     <p className="flex gap-2 text-13 text-muted">
       <RotateCcw aria-hidden="true" className="mt-1 size-3.5 shrink-0" strokeWidth={1.75} />
       <span className="min-w-0 [overflow-wrap:anywhere]">
-        {entry.body.reason} The agent tries again (attempt {entry.body.attempt + 1}).
+        {entry.body.reason} Trying again (attempt {entry.body.attempt + 1}).
       </span>
     </p>
   );
@@ -178,7 +178,7 @@ export function End({ block }: { block: Extract<Block, { kind: "end" }> }) {
 export function Discarded({ reason, children }: { reason: string | null; children: ReactNode }) {
   const icon = <RotateCcw aria-hidden="true" className="size-3.5" strokeWidth={1.75} />;
   return (
-    <Quiet icon={icon} label={reason ? `Discarded try: ${reason}` : "Discarded try"}>
+    <Quiet icon={icon} label={reason ? `Failed attempt: ${reason}` : "Failed attempt"}>
       <div className="mt-2 flex flex-col gap-3 border-l-2 border-line pl-4 opacity-75">{children}</div>
     </Quiet>
   );
@@ -201,8 +201,8 @@ export function Revert({ entry }: { entry: LogEntryOf<"turn-undo"> | LogEntryOf<
     <p className="flex items-center gap-2 text-13 text-muted">
       <Icon aria-hidden="true" className="size-3.5 shrink-0" strokeWidth={1.75} />
       {isUndo
-        ? "The last turn was taken back: the agent has forgotten it, and the files are as before."
-        : "What was taken back counts again, and so do its files."}
+        ? "The last turn was undone. The agent has forgotten it, and its file changes were reverted."
+        : "The undone turn is back, and so are its file changes."}
     </p>
   );
 }

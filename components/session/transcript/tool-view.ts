@@ -52,7 +52,7 @@ const wordings: Record<string, Wording> = {
   websearch: { icon: "fetch", verbs: ["Searching", "Searched"], target: (input) => input.query, many: "searches" },
   task: {
     icon: "subagent",
-    verbs: ["Subagent works on", "Subagent did"],
+    verbs: ["Subagent working on", "Subagent finished"],
     target: (input) => input.description,
     many: "subagents",
   },

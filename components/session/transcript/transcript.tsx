@@ -61,7 +61,7 @@ export function Transcript({ sessionId, entries, waiting, working, empty }: Tran
           className="absolute bottom-3 left-1/2 -translate-x-1/2 rounded-full pointer-coarse:h-9"
         >
           <ArrowDown aria-hidden="true" className="size-3.5" strokeWidth={1.75} />
-          Jump to newest
+          Jump to latest
         </Button>
       )}
     </div>

@@ -35,8 +35,8 @@ export function fileSize(bytes: number): string {
 export function remedy(code: string | undefined): string {
   if (code === "401" || code === "403") return "Check the provider's key in Settings → Models, then send again.";
   if (code === "404") return "The provider does not know this model. Choose another in Settings → Models.";
-  if (code === "429") return "The provider asks for patience. Wait a little, then send again.";
-  if (code === "timeout") return "Nothing came for too long. Send again to try once more; files are as they were left.";
-  if (code?.startsWith("5")) return "The provider has a problem. Send again in a moment.";
-  return "Send again to try once more. What was done so far is kept.";
+  if (code === "429") return "The provider is limiting requests. Wait a little, then send again.";
+  if (code === "timeout") return "Send again to retry. Changes made so far are kept.";
+  if (code?.startsWith("5")) return "The provider reported an error. Send again in a moment.";
+  return "Send again to retry. Changes made so far are kept.";
 }

@@ -26,7 +26,7 @@ export function DefaultModel({
     const choice = choices.find((candidate) => toOption(candidate) === value) ?? null;
     run(
       () => choose(choice),
-      () => toast.success("The default model is saved."),
+      () => toast.success("Default model saved."),
     );
   }
 
@@ -65,7 +65,7 @@ export function DefaultModel({
             offered.length > 0
               ? "Choose a model above for real answers."
               : providers.length > 0
-                ? "Offer at least one model below, then choose it here."
+                ? "Enable at least one model below, then choose it here."
                 : "Add a provider with a key below for real answers."
           }
         />

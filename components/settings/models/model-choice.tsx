@@ -36,7 +36,7 @@ export function ModelChoice({ providerName, models, save }: ModelChoiceProps) {
     <div className="flex flex-col gap-3 border-t border-line px-5 py-4">
       <div className="flex flex-wrap items-center justify-between gap-3">
         <p className="text-13 font-medium">
-          Models <span className="font-normal text-muted tabular-nums">{`${offered} of ${draft.length} offered`}</span>
+          Models <span className="font-normal text-muted tabular-nums">{`${offered} of ${draft.length} enabled`}</span>
         </p>
         {draft.length >= filterFrom && (
           <input
@@ -50,7 +50,7 @@ export function ModelChoice({ providerName, models, save }: ModelChoiceProps) {
         )}
       </div>
       {draft.length === 0 && (
-        <p className="text-13 text-muted">None known yet. Test the provider, or add a model by its id.</p>
+        <p className="text-13 text-muted">No models yet. Test the provider, or add a model by its id.</p>
       )}
       {shown.length > 0 && (
         <ul className="grid max-h-80 gap-x-6 gap-y-2 overflow-y-auto py-1 sm:grid-cols-2">
@@ -83,7 +83,7 @@ export function ModelChoice({ providerName, models, save }: ModelChoiceProps) {
             onClick={() =>
               run(
                 () => save(draft),
-                () => toast.success(`The models of ${providerName} are saved.`),
+                () => toast.success(`Models of ${providerName} saved.`),
               )
             }
           >
@@ -106,7 +106,7 @@ function AddModel(props: { known: ModelView[]; providerName: string; add: (id: s
   const [id, setId] = useState("");
   const problemId = useId();
   const wanted = id.trim();
-  const problem = known.some((model) => model.id === wanted) ? "That model is in the list already." : null;
+  const problem = known.some((model) => model.id === wanted) ? "That model is already in the list." : null;
 
   return (
     <form

@@ -25,17 +25,17 @@ export function ModelSettings(props: SettingsView & { actions: ModelActions }) {
 
   return (
     <div className="flex flex-col gap-10">
-      <Section title="What answers" description="New sessions begin with this model.">
+      <Section title="Model" description="New sessions use this model.">
         <DefaultModel providers={providers} defaultModel={defaultModel} choose={actions.chooseDefault} />
       </Section>
       <Section
         title="Providers"
-        description="Keys are encrypted where they are stored and never reach a sandbox."
+        description="Keys are stored encrypted and never reach a sandbox."
         aside={providers.length > 0 && add}
       >
         {providers.length === 0 && (
           <EmptyState title="No provider yet" action={add}>
-            Add OpenAI, Anthropic or any endpoint that speaks OpenAI's protocol, such as Ollama or vLLM.
+            Add OpenAI, Anthropic or any OpenAI-compatible endpoint, such as Ollama or vLLM.
           </EmptyState>
         )}
         {providers.map((provider) => (
@@ -44,7 +44,7 @@ export function ModelSettings(props: SettingsView & { actions: ModelActions }) {
       </Section>
       <Section
         title="Permissions"
-        description="What agents may do in their sandbox. It guards against mistakes; the sandbox itself is the boundary."
+        description="What agents may do in their sandbox. This guards against mistakes; the sandbox itself is the security boundary."
       >
         <PermissionChoice policy={permissionPolicy} choose={actions.choosePermissions} />
       </Section>

@@ -9,7 +9,7 @@ export function ModelSummary({ providers, defaultModel }: SettingsView) {
   );
   return (
     <div className="flex flex-col gap-10">
-      <Section title="What answers" description="An admin chooses the models of your organisation.">
+      <Section title="Model" description="An admin chooses the models of your organisation.">
         {defaultModel ? (
           <p className="rounded-card border border-line bg-raised px-5 py-4 text-15">{defaultModel.label}</p>
         ) : (
@@ -17,7 +17,7 @@ export function ModelSummary({ providers, defaultModel }: SettingsView) {
         )}
       </Section>
       {offered.length > 0 && (
-        <Section title="Models offered">
+        <Section title="Available models">
           <ul className="divide-y divide-line rounded-card border border-line bg-raised">
             {offered.map(({ provider, model }) => (
               <li

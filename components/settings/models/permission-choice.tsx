@@ -11,14 +11,14 @@ const choices: { value: PermissionPolicy; label: string; meaning: string }[] = [
   {
     value: "allow",
     label: "Allow",
-    meaning: "Agents work by themselves. The sandbox keeps the rest of the world safe.",
+    meaning: "Agents work without asking. The sandbox protects everything outside it.",
   },
   {
     value: "ask",
     label: "Ask",
-    meaning: "A person allows each command, change of a file and web page first. The turn waits for it.",
+    meaning: "Agents ask before each command, file change and web page. The turn waits for the answer.",
   },
-  { value: "deny", label: "Deny", meaning: "Agents read and answer; they run no command and change no file." },
+  { value: "deny", label: "Deny", meaning: "Agents can read and answer, but cannot run commands or change files." },
 ];
 
 /** What agents may do inside their sandbox without a person. */
@@ -41,7 +41,7 @@ export function PermissionChoice(props: {
               onChange={() =>
                 run(
                   () => props.choose(value),
-                  () => toast.success("The permissions are saved. Agents follow them from their next turn on."),
+                  () => toast.success("Permissions saved. Agents follow them from their next turn."),
                 )
               }
               className="mt-1 accent-ink"

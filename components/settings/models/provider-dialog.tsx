@@ -70,8 +70,8 @@ function ProviderForm({ provider, actions, onSaved }: Omit<ProviderDialogProps, 
         defaultValue={provider?.name}
         maxLength={providerLimits.maxName}
         required={compatible || provider !== null}
-        placeholder={compatible ? "Ollama on the shelf" : kindNames[kind]}
-        messages={{ missing: "Please give the provider a name." }}
+        placeholder={compatible ? "My Ollama server" : kindNames[kind]}
+        messages={{ missing: "Enter a name for the provider." }}
       />
       {compatible && (
         <Field
@@ -84,11 +84,11 @@ function ProviderForm({ provider, actions, onSaved }: Omit<ProviderDialogProps, 
           placeholder="http://localhost:11434/v1"
           hint={
             provider?.keyEnding
-              ? "Most end in /v1. With a new address, give the key again: it does not travel to another server."
+              ? "Most end in /v1. If you change the address, enter the key again: a stored key is never sent to another server."
               : "Most end in /v1."
           }
           messages={{
-            missing: "An OpenAI-compatible endpoint needs its address.",
+            missing: "Enter the address of the endpoint.",
             form: "The address must begin with http:// or https://.",
           }}
         />
@@ -102,7 +102,7 @@ function ProviderForm({ provider, actions, onSaved }: Omit<ProviderDialogProps, 
         maxLength={providerLimits.maxKey}
         required={!provider && !compatible}
         placeholder={provider?.keyEnding ? `Keep the stored key …${provider.keyEnding}` : ""}
-        hint={compatible ? "Leave it empty if the endpoint asks for none." : undefined}
+        hint={compatible ? "Leave it empty if the endpoint needs no key." : undefined}
         messages={{ missing: "This provider needs a key." }}
       />
       <FormFailure />

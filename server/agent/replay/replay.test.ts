@@ -29,7 +29,7 @@ function plan(log: ReturnType<typeof createTestEntries>, seed: string): Replay {
 async function promptModel(agentSessionId: string, text: string) {
   agent.model.requests.length = 0;
   const messageId = ids.messageId();
-  await client.prompt({ agentSessionId, messageId, partId: ids.partId(), text, signal });
+  await client.prompt({ agentSessionId, messageId, text, signal });
   const answer = async () =>
     (await client.listMessages(agentSessionId, signal)).findLast(({ info }) => info.parentID === messageId)?.info.time;
   await expect.poll(answer, { timeout: 60_000 }).toMatchObject({ completed: expect.any(Number) });

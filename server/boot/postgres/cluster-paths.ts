@@ -69,7 +69,7 @@ function elsewhere(home: string): string {
 }
 
 function note(base: string): string {
-  return `The database of this Dormouse stands in ${base}, since the user who runs Postgres cannot enter the data directory.`;
+  return `The database of this Dormouse is in ${base}, since the user who runs Postgres cannot enter the data directory.`;
 }
 
 async function makeBase(base: string, user: SystemUser | null): Promise<void> {

@@ -113,6 +113,6 @@ Free some space, or set DORMOUSE_HOME to a directory on another disk, and start 
     );
   }
   return new BootError(
-    `The database in ${paths.base} could not be made (initdb ended with ${code}). Its last words:\n${output.trim()}`,
+    `The database in ${paths.base} could not be made (initdb ended with ${code}). Its last output:\n${output.trim()}`,
   );
 }

@@ -217,6 +217,7 @@ async function describeFailure(options: {
 }): Promise<BootError> {
   const { paths, logFile, state } = options;
   const tail = (await readFile(logFile, "utf8").catch(() => "")).trim().split("\n").slice(-15).join("\n");
-  const what = state === "late" ? `did not answer within ${startMilliseconds / 1000} s` : "ended right after its start";
+  const what =
+    state === "late" ? `did not answer within ${startMilliseconds / 1000} s` : "ended right after it was started";
   return new BootError(`The embedded Postgres with its data in ${paths.data} ${what}. The end of ${logFile}:\n${tail}`);
 }

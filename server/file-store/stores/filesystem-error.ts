@@ -16,7 +16,7 @@ export function filesystemError(error: unknown, signal: AbortSignal): unknown {
     case "EDQUOT":
       return new AppError("unavailable", "The file store's disk is full", { cause: error });
     case "EFBIG":
-      return new AppError("too-large", "That is larger than the file store's disk takes", { cause: error });
+      return new AppError("too-large", "This is too large for the file store's disk", { cause: error });
     case "EISDIR":
     case "ENOTEMPTY":
     case "EEXIST":

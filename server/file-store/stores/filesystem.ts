@@ -88,7 +88,7 @@ export function createFilesystemStore(options: FilesystemStoreOptions): FileStor
       written = await writeTemporary(temporary, body, signal);
       const found = await digest(temporary, signal);
       if (found?.sha256 !== written.sha256 || found.bytes !== written.bytes) {
-        throw new AppError("upstream", "The file store's disk gave back other bytes than it was given");
+        throw new AppError("upstream", "The file store's disk returned different bytes from those written");
       }
       await call(signal, () => publish(temporary, pathOf(key)), limits.finishMilliseconds);
     });

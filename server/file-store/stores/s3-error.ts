@@ -16,7 +16,7 @@ function translate(error: unknown): ["unavailable" | "upstream" | "invalid-input
   const status = statusOf(error);
   const name = error instanceof Error ? error.name : "";
   if (name === "InvalidRange" || status === 416) return ["invalid-input", "That range lies outside the object"];
-  if (mismatches.includes(name)) return ["upstream", "The file store received other bytes than were sent"];
+  if (mismatches.includes(name)) return ["upstream", "The file store received different bytes from those sent"];
   if (full.includes(name) || status === 507) return ["unavailable", "The file store is full"];
   if (refusals.includes(name) || status === 401 || status === 403) {
     return ["unavailable", "The file store refuses the server's credentials"];

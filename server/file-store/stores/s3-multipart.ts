@@ -56,7 +56,7 @@ export async function startMultipartUpload(
   return {
     async send(body) {
       const number = digests.length + 1;
-      if (number > maxParts) throw new AppError("too-large", "That is larger than the file store takes");
+      if (number > maxParts) throw new AppError("too-large", "This is too large for the file store");
       const digest = createHash("sha256").update(body).digest();
       digests.push(digest);
       const sent = sendPart(number, body, digest)
@@ -92,7 +92,7 @@ export async function startMultipartUpload(
       }
     },
     async abort() {
-      stopping.abort(new AppError("internal", "The upload was given up"));
+      stopping.abort(new AppError("internal", "The upload was abandoned"));
       await Promise.all(inFlight);
       const command = new AbortMultipartUploadCommand(upload);
       await call(unheard, (abortSignal) =>

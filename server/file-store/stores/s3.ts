@@ -69,7 +69,7 @@ export function createS3Store(options: S3StoreOptions): FileStore {
     const object = { key, bytes, sha256, checksum: composite };
     const verdict = (stored === null ? null : compare(stored, object)) ?? (await verify(key, object, signal));
     if (verdict === "intact") return object;
-    throw new AppError("upstream", "The file store keeps other bytes than it was given");
+    throw new AppError("upstream", "The file store holds different bytes from those written");
   }
 
   async function read(key: StoreKey, { signal, range }: ReadOptions) {

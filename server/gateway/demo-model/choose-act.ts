@@ -33,8 +33,8 @@ export function chooseAct(conversation: Conversation, circumstances: Circumstanc
 function introduction(): string {
   const examples = scripts.flatMap(({ example }) => (example ? [`- ${example}`] : []));
   return [
-    "I am the **demo model**: a script without any intelligence, so that you can see how Dormouse works before you connect a real model. An admin adds a key in **Settings → Models**.",
-    "I understand a few plain sentences:",
+    "I am the **demo model**: a fixed script that shows you how Dormouse works before you connect a real model. An admin can add a key in **Settings → Models**.",
+    "I understand a few simple requests:",
     examples.join("\n"),
   ].join("\n\n");
 }

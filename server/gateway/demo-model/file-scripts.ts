@@ -49,13 +49,13 @@ export const fileScripts: readonly Script[] = [
         return found && found !== put ? [{ oldString: found, newString: put }] : [];
       });
       return step(conversation, [
-        () => call("read", { filePath }, { think: "I look at the page as it is now before I change it." }),
+        () => call("read", { filePath }, { think: "I will look at the page before I change it." }),
         ...due.map((edit) => () => call("edit", { filePath, ...edit })),
         () => {
           if (!edits.some(({ find }) => find.test(content))) {
-            return say(`There is nothing in \`${page}\` that I could change. Ask me to make a web page first.`);
+            return say(`I found nothing to change in \`${page}\`. Ask me to make a web page first.`);
           }
-          return say(due.length === 0 ? `It is ${value} already.` : `Done: the ${match[1]} is now ${value}.`);
+          return say(due.length === 0 ? `It is already ${value}.` : `Done: the ${match[1]} is now ${value}.`);
         },
       ]);
     },

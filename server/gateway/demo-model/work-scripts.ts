@@ -19,7 +19,7 @@ export const commandScripts: readonly Script[] = [
       const sleep = match[1] ? 0.5 : pause;
       const command = `for i in $(seq 1 ${lines}); do echo "line $i of ${lines}"; sleep ${sleep}; done`;
       return step(conversation, [
-        () => call("bash", { command }, { text: "I run a command that takes its time. " }),
+        () => call("bash", { command }, { text: "I will run a command that takes a while. " }),
         () => say(`It is done. The last line was: ${lastResult(conversation).trim().split("\n").at(-1) ?? ""}`),
       ]);
     },
@@ -64,9 +64,7 @@ export const workScripts: readonly Script[] = [
           }),
         () => {
           const answer = /="([^"]*)"/.exec(lastResult(conversation))?.[1];
-          return say(
-            answer ? `You chose ${answer}. I keep that in mind.` : "You gave no answer, which is fine as well.",
-          );
+          return say(answer ? `You chose ${answer}. I keep that in mind.` : "You gave no answer, which is fine too.");
         },
       ]),
   },
@@ -79,9 +77,9 @@ export const workScripts: readonly Script[] = [
           call(
             "task",
             { description: "List the files", subagent_type: "general", prompt: "List all files here and report them." },
-            { text: "I let another agent look around. " },
+            { text: "I will ask a subagent to look around. " },
           ),
-        () => say(`The subagent has reported:\n\n${quote(lastResult(conversation))}`),
+        () => say(`The subagent reported:\n\n${quote(lastResult(conversation))}`),
       ]),
   },
 ];

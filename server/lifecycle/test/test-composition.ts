@@ -1,15 +1,16 @@
-import { resolve } from "node:path";
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
 import { createDatabase } from "../../../db/client.ts";
-import { parseConfig } from "../../config.ts";
 import { createEgress } from "../../egress/create-egress.ts";
 import { createCallers } from "../../gateway/create-callers.ts";
 import { createGateway } from "../../gateway/create-gateway.ts";
 import { createLogger } from "../../lib/logger.ts";
 import { createSecretBox } from "../../lib/secret-box.ts";
-import { createLocalBackend, type LocalBackendOptions } from "../../sandboxes/backends/local/create-local-backend.ts";
-import { findBubblewrap } from "../../sandboxes/backends/local/find-bubblewrap.ts";
-import { findPrograms } from "../../sandboxes/backends/local/find-programs.ts";
+import type { LocalBackendOptions } from "../../sandboxes/backends/local/create-local-backend.ts";
+import { createTestBackend } from "../../sandboxes/backends/local/test/test-backend.ts";
 import { createSidecarClient } from "../../sandboxes/index.ts";
+import { createSandboxBackends } from "../../sandboxes/sandbox-backends.ts";
 import { createLifecycle } from "../create-lifecycle.ts";
 import type { LifecycleOptions } from "../lifecycle-context.ts";
 import { createSigningKey } from "../signing-key.ts";
@@ -25,12 +26,20 @@ export interface Composition {
   sidecar: string;
   /** What the sandbox may reach although it is no public address. */
   allow?: { host: string; port: number | null }[];
+  /** A stand-in by default, since opencode takes two seconds of a core to start. */
+  agent?: "opencode" | "stand-in";
   backend?: Partial<LocalBackendOptions>;
   lifecycle?: Partial<LifecycleOptions>;
 }
 
+function standIn() {
+  const path = join(import.meta.dirname, "stand-in-agent.mjs");
+  return { path, version: createHash("sha256").update(readFileSync(path)).digest("hex").slice(0, 12) };
+}
+
 /** What wiring.ts does, as far as the lifecycle goes: real database, gateway, egress, bubblewrap and sidecar. */
-export async function compose({ applicationUrl, home, sidecar, allow = [], ...changes }: Composition) {
+export async function compose(composition: Composition) {
+  const { applicationUrl, home, sidecar, allow = [], agent = "stand-in", ...changes } = composition;
   const logger = createLogger("silent");
   const database = createDatabase(applicationUrl, { connections: 5 });
   const secretBox = createTestSecretBox();
@@ -38,25 +47,19 @@ export async function compose({ applicationUrl, home, sidecar, allow = [], ...ch
   const proxy = { http: null, https: null, except: "" };
   const egress = createEgress({ rules: { kind: "open", allow }, proxy, findCaller: callers.find, logger });
   const gateway = createGateway({ database, secretBox, callers, egress, proxy, demoPace: "instant", logger });
-  const { searchPath } = parseConfig();
-  const found = await findBubblewrap(searchPath, AbortSignal.timeout(10_000));
-  if ("reason" in found) throw new Error(found.reason);
-  const backend = createLocalBackend({
-    home,
-    programs: findPrograms(projectRoot, { sidecar }),
-    bubblewrap: found,
-    hostAllowed: true,
-    searchPath,
-    serve: (request, response) => {
-      if (!gateway.handle(request, response)) response.writeHead(404).end();
+  const backend = createTestBackend(home, {
+    programs: { sidecar, ...(agent === "stand-in" && { opencode: standIn() }) },
+    requests: {
+      serve(request, response) {
+        if (!gateway.handle(request, response)) response.writeHead(404).end();
+      },
+      connect: gateway.connect,
     },
-    connect: gateway.connect,
     ...changes.backend,
   });
   const lifecycle = createLifecycle({
     database,
-    backend,
-    strongest: "sandboxed",
+    backends: createSandboxBackends([backend]),
     secretBox,
     signingKey: createSigningKey(Buffer.alloc(32, 2)),
     createSidecarClient,
@@ -65,7 +68,7 @@ export async function compose({ applicationUrl, home, sidecar, allow = [], ...ch
       await sidecar.markRestored(signal);
       return { cause: null };
     },
-    place: home,
+    homeId: home,
     logger,
     ...changes.lifecycle,
   });

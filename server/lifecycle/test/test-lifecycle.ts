@@ -24,15 +24,15 @@ export async function createLifecycleTest() {
   const sidecar = join(directory, "sidecar.mjs");
   await writeFile(sidecar, (await bundleSidecar({ root: projectRoot })).code);
   const servers: TestServer[] = [];
-  const place = { applicationUrl: test.applicationUrl, home, sidecar };
+  const shared = { applicationUrl: test.applicationUrl, home, sidecar };
 
   return {
     actor,
-    place,
+    shared,
     database: test.database,
     openToken: (sealed: string, sandboxId: string) => createTestSecretBox().open(sealed, `sandbox-token:${sandboxId}`),
-    async startServer(changes: Omit<Composition, keyof typeof place> = {}): Promise<TestServer> {
-      const server = await compose({ ...place, ...changes });
+    async startServer(changes: Omit<Composition, keyof typeof shared> = {}): Promise<TestServer> {
+      const server = await compose({ ...shared, ...changes });
       servers.push(server);
       return server;
     },

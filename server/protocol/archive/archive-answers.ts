@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** Top folders of the archives; what else there is differs by kind (invariants 3, 4, 18). */
+/** Top folders of the archives; what else there is differs by kind (ARCHITECTURE.md, invariants 3, 4, 18). */
 export const archiveRoots = { workspace: "workspace", history: ".opencode-data", home: "home" } as const;
 /** The last entry of a workspace snapshot or HOME archive, beside the root. */
 export const manifestName = "manifest.json";
@@ -62,9 +62,9 @@ export type HistoryState = z.infer<typeof historyState>;
 
 /** `POST /opencode-history/restore`. */
 export const historyRestored = z.object({
-  /** `kept`: it was restored or skipped before in this boot, and nothing was changed (invariant 6). */
+  /** `kept`: it was restored or skipped before in this boot, and nothing was changed (ARCHITECTURE.md, invariant 6). */
   outcome: z.enum(["restored", "fresh", "kept"]),
-  /** Why it is `fresh` (invariant 7) or `kept`. */
+  /** Why it is `fresh` (ARCHITECTURE.md, invariant 7) or `kept`. */
   cause: z.string().nullable(),
   fingerprint: z.string().nullable(),
 });
@@ -92,7 +92,7 @@ export type WorkspaceRestored = z.infer<typeof workspaceRestored>;
 export const workspaceState = z.object({
   exists: z.boolean(),
   /**
-   * When it was created or restored: only of `this` life is it ever snapshotted (invariant 21). One of an
+   * When it was created or restored: only of `this` life is it ever snapshotted (ARCHITECTURE.md, invariant 21). One of an
    * `earlier` life, on a disk that survived, can be adopted.
    */
   life: z.enum(["this", "earlier", "none"]),

@@ -13,7 +13,7 @@ export const metadata: Metadata = { title: "Invite" };
 const endings = {
   used: "This invite was already used",
   expired: "This invite has expired",
-  revoked: "This invite was withdrawn",
+  revoked: "This invite was revoked",
   unknown: "This invite does not exist",
 } as const;
 
@@ -30,7 +30,7 @@ export default async function InvitePage({ params }: { params: Promise<{ token: 
     >
       {viewer && (
         <Notice>
-          You are signed in as {viewer.email}. Accepting this invite makes another account and signs you in with that.
+          You are signed in as {viewer.email}. Accepting this invite creates another account and signs you in to it.
         </Notice>
       )}
       <InviteForm token={token} accept={acceptInvite} />
@@ -41,7 +41,7 @@ export default async function InvitePage({ params }: { params: Promise<{ token: 
 function InviteOver({ state }: { state: keyof typeof endings }) {
   const lead =
     state === "used"
-      ? "An invite works once. If it was you, sign in; otherwise ask an admin for a new one."
+      ? "An invite works only once. If you used it, sign in; otherwise ask an admin for a new one."
       : "Check that the link is complete, or ask an admin for a new one.";
   return (
     <AuthPage title={endings[state]} lead={lead}>

@@ -17,7 +17,7 @@ export const enablePerson = action({
 });
 
 export const createInvite = action({
-  input: z.object({ role: z.enum(roles, "A role is admin or user."), note: z.string() }),
+  input: z.object({ role: z.enum(roles, "The role must be admin or user."), note: z.string() }),
   run: async (input) => {
     const { url } = await services().accounts.createInvite(await requireAdmin(), input);
     return { url };

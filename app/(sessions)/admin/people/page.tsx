@@ -21,7 +21,7 @@ export default async function PeoplePage() {
       </Section>
       <Section
         title="Invites"
-        description="A link that makes one account. It works once, for seven days."
+        description="A link that creates one account. It works once and expires after seven days."
         aside={<InviteButton create={createInvite} />}
       >
         {invites.length > 0 ? (

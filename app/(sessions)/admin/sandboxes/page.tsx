@@ -11,7 +11,7 @@ export default async function SandboxesPage() {
   if (sandboxes.length > 0) return <SandboxTable sandboxes={sandboxes} />;
   return (
     <EmptyState title="No sandboxes yet">
-      A sandbox is made when somebody first works with the agent. You will see its state and size here, never what was
+      A sandbox is created when somebody first works with the agent. You will see its state here, but never what was
       said in it.
     </EmptyState>
   );

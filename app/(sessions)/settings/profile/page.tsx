@@ -23,12 +23,12 @@ export default async function ProfilePage() {
       <Section title="Appearance" description="Kept in this browser.">
         <ThemeChoice />
       </Section>
-      <Section title="Password" description="Changing it ends your sign-in on every other device.">
+      <Section title="Password" description="Changing it signs you out on every other device.">
         <Card>
           <PasswordForm email={viewer.email} change={changePassword} />
         </Card>
       </Section>
-      <Section title="Signed-in devices" description="End those that you do not know or no longer use.">
+      <Section title="Signed-in devices" description="Sign out of any you do not recognise or no longer use.">
         <DeviceList devices={devices} end={endDevice} />
       </Section>
     </div>

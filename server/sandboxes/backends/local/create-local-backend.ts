@@ -1,28 +1,34 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { AppError, isAppError } from "../../../errors.ts";
-import type { SandboxAddress, SandboxBackend, SandboxSpec } from "../../sandbox-backend.ts";
-import { chooseAgentPort } from "./agent-port.ts";
+import type { SandboxAddress } from "../../../protocol/sandbox.ts";
+import type { SandboxBackend, SandboxSpec } from "../../sandbox-backend.ts";
+import type { RequestServer, SandboxRequests } from "../../sandbox-requests.ts";
 import { endLife, isLifeOver } from "./end-life.ts";
-import type { Bubblewrap } from "./find-bubblewrap.ts";
-import type { SandboxPrograms } from "./find-programs.ts";
+import { findPrograms, type SandboxPrograms } from "./find-programs.ts";
 import { forgetLife, readLife, writeLife } from "./life-record.ts";
+import { chooseAgentPort, toLocalAddress } from "./local-address.ts";
 import { connectToDoor, openDoor } from "./local-door.ts";
+import { createLocalIsolations, type IsolationOptions } from "./local-isolations.ts";
 import { isAlive } from "./process-identity.ts";
-import { createSandboxPlaces, type SandboxPlace } from "./sandbox-places.ts";
+import { createSandboxPaths, type PathsOfSandbox } from "./sandbox-paths.ts";
 import { planSandbox } from "./sandbox-program.ts";
-import { openServerSocket, type SandboxRequests, type ServerSocket } from "./server-socket.ts";
+import { openServerSocket } from "./server-socket.ts";
 import { boundLog, lastWords, openLog } from "./sidecar-log.ts";
 import { type StartedSidecar, startSidecar } from "./start-sidecar.ts";
 
-export interface LocalBackendOptions extends SandboxRequests {
+export interface LocalBackendOptions {
   /** The directory whose lock this process holds. */
   home: string;
-  programs: SandboxPrograms;
-  /** The one with which a trial sandbox held; null: `sandboxed` is unavailable. */
-  bubblewrap: Bubblewrap | null;
-  hostAllowed: boolean;
-  /** PATH of the machine, for `host`. */
+  /** The directory of this project, in whose packages the programs are that run in a sandbox. */
+  root: string;
+  /** DORMOUSE_ISOLATION. */
+  isolation: IsolationOptions["wanted"];
+  /** PATH of the machine: where bubblewrap is looked for, and what sandboxes have under `host`. */
   searchPath: string;
+  requests: SandboxRequests;
+  /** Instead of those of `root`; for tests. */
+  programs?: Partial<SandboxPrograms>;
+  proveIsolation?: IsolationOptions["prove"];
   startMilliseconds?: number;
   /** How long a sidecar has to end its agent before it is killed. */
   graceMilliseconds?: number;
@@ -30,18 +36,21 @@ export interface LocalBackendOptions extends SandboxRequests {
 
 /**
  * Sandboxes as processes of this machine. They are in sessions of their own and outlive the server; what
- * was started is recorded beside their files, so that the next server can prove, use or end it.
+ * was started is recorded beside their files, so that the next server can prove, use or end it. Throws
+ * `unavailable` when a program is missing that runs in every sandbox.
  */
 export function createLocalBackend(options: LocalBackendOptions): SandboxBackend {
-  const { startMilliseconds = 20_000, graceMilliseconds = 5_000 } = options;
-  const places = createSandboxPlaces(options.home);
-  const serverSockets = new Map<string, Promise<ServerSocket>>();
+  const { searchPath, startMilliseconds = 20_000, graceMilliseconds = 5_000 } = options;
+  const programs = findPrograms(options.root, options.programs);
+  const isolations = createLocalIsolations({ wanted: options.isolation, searchPath, prove: options.proveIsolation });
+  const sandboxPaths = createSandboxPaths(options.home);
+  const serverSockets = new Map<string, Promise<RequestServer>>();
   const doors = new Map<string, ReturnType<typeof openDoor>>();
 
-  function listenFor(sandboxId: string, place: SandboxPlace): Promise<ServerSocket> {
+  function listenFor(sandboxId: string, paths: PathsOfSandbox): Promise<RequestServer> {
     const open = serverSockets.get(sandboxId);
     if (open) return open;
-    const opening = openServerSocket(place.server, options);
+    const opening = openServerSocket(paths.server, options.requests);
     serverSockets.set(sandboxId, opening);
     opening.catch(() => serverSockets.delete(sandboxId));
     return opening;
@@ -57,7 +66,7 @@ export function createLocalBackend(options: LocalBackendOptions): SandboxBackend
   }
 
   async function end(sandboxId: string, signal: AbortSignal): Promise<void> {
-    const { directory, workspace } = await places.of(sandboxId);
+    const { directory, workspace } = await sandboxPaths.of(sandboxId);
     const life = await readLife(directory);
     if (life) await endLife(life, { sandboxId, workspace, graceMilliseconds, signal });
     await forgetLife(directory);
@@ -65,16 +74,16 @@ export function createLocalBackend(options: LocalBackendOptions): SandboxBackend
   }
 
   async function provision(spec: SandboxSpec, signal: AbortSignal): Promise<SandboxAddress> {
-    const { sandboxId, isolation } = spec;
+    const { sandboxId } = spec;
     const bounded = AbortSignal.any([signal, AbortSignal.timeout(startMilliseconds)]);
-    const planned = { sandboxId, isolation, ...options };
     await end(sandboxId, signal);
-    const place = await places.make(sandboxId, isolation);
-    const { program, launch } = await planSandbox({ ...planned, place });
-    const agentPort = await chooseAgentPort(isolation, spec.previous);
-    await listenFor(sandboxId, place);
-    await boundLog(place.log);
-    const log = await openLog(place.log);
+    const isolation = await isolations.require(spec.isolation, signal);
+    const paths = await sandboxPaths.make(sandboxId, isolation.name);
+    const { program, launch } = await planSandbox({ sandboxId, isolation, paths, programs, searchPath });
+    const agentPort = await chooseAgentPort(isolation.name, spec.previous);
+    await listenFor(sandboxId, paths);
+    await boundLog(paths.log);
+    const log = await openLog(paths.log);
     try {
       const path = launch.programs.path;
       const { workspace } = launch;
@@ -86,13 +95,13 @@ export function createLocalBackend(options: LocalBackendOptions): SandboxBackend
         log,
         signal: bounded,
       });
-      await writeLife(place.directory, started.life);
+      await writeLife(paths.directory, started.life);
       started.launch({ ...spec.launch, ...launch, agentPort });
-      await untilDoorOpens(place, started, bounded);
-      return { backend: "local", isolation, agentPort };
+      await untilDoorOpens(paths, started, bounded);
+      return toLocalAddress({ agentPort });
     } catch (error) {
       await end(sandboxId, AbortSignal.abort());
-      throw await explain(error, { place, signal, bounded });
+      throw await explain(error, { paths, signal, bounded });
     } finally {
       await log.close();
     }
@@ -100,10 +109,11 @@ export function createLocalBackend(options: LocalBackendOptions): SandboxBackend
 
   return {
     kind: "local",
+    isolations: (signal) => isolations.list(signal),
     provision,
     terminate: (sandboxId, _address, signal) => end(sandboxId, signal),
     async report(sandboxId) {
-      const { directory, log } = await places.of(sandboxId);
+      const { directory, log } = await sandboxPaths.of(sandboxId);
       const life = await readLife(directory).catch(() => "unreadable" as const);
       if (life === "unreadable") return "unknown";
       // What the sidecar leaves behind when it is killed cannot be reached any more; the next life ends it.
@@ -112,18 +122,18 @@ export function createLocalBackend(options: LocalBackendOptions): SandboxBackend
       return "present";
     },
     async list() {
-      const ids = await places.listIds();
+      const ids = await sandboxPaths.listIds();
       return Promise.all(
         ids.map(async (sandboxId) => {
-          const life = await readLife((await places.of(sandboxId)).directory).catch(() => null);
-          return { sandboxId, running: life !== null && !isLifeOver(life) };
+          const life = await readLife((await sandboxPaths.of(sandboxId)).directory).catch(() => null);
+          return { sandboxId, running: life !== null && !isLifeOver(life), address: toLocalAddress({}) };
         }),
       );
     },
     async connect(sandboxId) {
-      const place = await places.of(sandboxId);
-      await listenFor(sandboxId, place);
-      const door = doors.get(sandboxId) ?? openDoor(place.door);
+      const paths = await sandboxPaths.of(sandboxId);
+      await listenFor(sandboxId, paths);
+      const door = doors.get(sandboxId) ?? openDoor(paths.door);
       doors.set(sandboxId, door);
       return { dispatcher: door.dispatcher, origin: door.origin, connect: door.connect };
     },
@@ -133,13 +143,13 @@ export function createLocalBackend(options: LocalBackendOptions): SandboxBackend
   };
 }
 
-async function untilDoorOpens(place: SandboxPlace, started: StartedSidecar, signal: AbortSignal): Promise<void> {
+async function untilDoorOpens(paths: PathsOfSandbox, started: StartedSidecar, signal: AbortSignal): Promise<void> {
   let ended: string | null = null;
   void started.ended.then((how) => {
     ended = how;
   });
   for (;;) {
-    const socket = await connectToDoor(place.door).catch(() => null);
+    const socket = await connectToDoor(paths.door).catch(() => null);
     if (socket) return void socket.destroy();
     if (ended) throw new AppError("unavailable", `The sandbox did not start: its sidecar ${ended}.`);
     signal.throwIfAborted();
@@ -149,11 +159,11 @@ async function untilDoorOpens(place: SandboxPlace, started: StartedSidecar, sign
 
 async function explain(
   error: unknown,
-  { place, signal, bounded }: { place: SandboxPlace; signal: AbortSignal; bounded: AbortSignal },
+  { paths, signal, bounded }: { paths: PathsOfSandbox; signal: AbortSignal; bounded: AbortSignal },
 ): Promise<unknown> {
   if (signal.aborted) return signal.reason;
-  const words = await lastWords(place.log);
-  const detail = words ? ` Its last words: ${words}` : "";
+  const words = await lastWords(paths.log);
+  const detail = words ? ` Its last output: ${words}` : "";
   if (bounded.aborted) return new AppError("timeout", `The sandbox did not start in time.${detail}`, { cause: error });
   if (!isAppError(error)) return new AppError("unavailable", `The sandbox did not start.${detail}`, { cause: error });
   return new AppError(error.kind, `${error.message}${detail}`, { cause: error });

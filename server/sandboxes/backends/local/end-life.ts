@@ -39,7 +39,7 @@ export async function endLife(life: LifeRecord, options: EndOptions): Promise<vo
     for (const process of remaining) signalProcess(process, "SIGKILL");
     return remaining.length === 0;
   }, forced);
-  if (!over) throw new AppError("timeout", "A process of the sandbox does not end, although it was killed.");
+  if (!over) throw new AppError("timeout", "A process of the sandbox was killed but does not end.");
 }
 
 /** The line in the environment of everything that runs in a sandbox without a pid namespace of its own. */

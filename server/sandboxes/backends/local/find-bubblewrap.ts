@@ -13,7 +13,7 @@ export async function findBubblewrap(
   searchPath: string,
   signal: AbortSignal,
 ): Promise<Bubblewrap | { reason: string }> {
-  if (process.platform !== "linux") return { reason: "Sandboxes need bubblewrap, which exists on Linux only." };
+  if (process.platform !== "linux") return { reason: "Sandboxes need bubblewrap, which runs only on Linux." };
   const path = searchPath
     .split(delimiter)
     .filter(Boolean)

@@ -12,14 +12,14 @@ export interface SandboxPrograms {
   sidecar: string;
 }
 
-/** From the installed packages of `root`, the directory of this project. Throws `unavailable` when one is missing. */
-export function findPrograms(root: string, { sidecar = join(root, "dist", "sidecar.mjs") } = {}): SandboxPrograms {
+/** From the installed packages of `root`, the directory of this project, as far as they are not known. Throws `unavailable` when one is missing. */
+export function findPrograms(root: string, known: Partial<SandboxPrograms> = {}): SandboxPrograms {
   const require = createRequire(join(root, "package.json"));
   return {
-    node: { path: process.execPath, version: process.version },
-    opencode: findOpencode(require),
-    ripgrep: findRipgrep(require),
-    sidecar: requireFile(sidecar, "the sidecar was not built"),
+    node: known.node ?? { path: process.execPath, version: process.version },
+    opencode: known.opencode ?? findOpencode(require),
+    ripgrep: known.ripgrep ?? findRipgrep(require),
+    sidecar: known.sidecar ?? requireFile(join(root, "dist", "sidecar.mjs"), "the sidecar was not built"),
   };
 }
 

@@ -15,7 +15,7 @@ export function isolationHint(read: (path: string) => string | null = readSettin
     return "This kernel forbids user namespaces. Allow them with `sysctl user.max_user_namespaces=10000` and start again.";
   }
   if (read("/.dockerenv") !== null || read("/run/.containerenv") !== null) {
-    return "A container usually forbids user namespaces: run Dormouse beside it, or let the container make them.";
+    return "Containers usually forbid user namespaces: run Dormouse outside the container, or allow the container to create them.";
   }
   return "Try `bwrap --unshare-all --ro-bind / / true` in a terminal to see the cause, and start again once it works.";
 }

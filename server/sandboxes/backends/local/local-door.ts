@@ -23,7 +23,7 @@ export function openDoor(path: string): SandboxDoor & { close(): Promise<void> }
 }
 
 /**
- * The sandbox may put anything in place of its socket, also a link to a socket of the host. A handle on
+ * The sandbox may exchange its socket for anything, also a link to a socket of the host. A handle on
  * the entry itself, which is then connected to through /proc, does not follow one.
  */
 export async function connectToDoor(path: string): Promise<Socket> {

@@ -1,7 +1,7 @@
 import { close, constants, open } from "node:fs";
 import { promisify } from "node:util";
 
-// Linux's O_PATH, which node:fs does not name: a handle on the place itself, without reading it.
+// Linux's O_PATH, which node:fs does not name: a handle on the entry itself, without reading it.
 const pathOnly = 0o10000000;
 
 /** Handles for bubblewrap's --bind-fd, or to reach a socket whose name somebody else may change. The caller closes them. */

@@ -38,8 +38,8 @@ expect(inherited.length === 0, "it sees the environment of the server");
 expect(!existsSync(question.secret), "it sees files of the host");
 expect(!works(() => readFileSync("/etc/shadow")), "it can read the shadow file");
 expect(!works(() => closeSync(openSync("/proc/sys/vm/swappiness", "r+"))), "it can write kernel settings");
-for (const place of ["/", "/usr", "/etc", "/opt/dormouse", "/dev"]) {
-  expect(!works(() => writeFileSync(place + "/.dormouse-probe", "")), "it can write to " + place);
+for (const directory of ["/", "/usr", "/etc", "/opt/dormouse", "/dev"]) {
+  expect(!works(() => writeFileSync(directory + "/.dormouse-probe", "")), "it can write to " + directory);
 }
 for (const name of readdirSync("/proc/self/fd")) {
   const target = works(() => readlinkSync("/proc/self/fd/" + name)) ? readlinkSync("/proc/self/fd/" + name) : "";

@@ -1,25 +1,21 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { dirname } from "node:path";
-import { AppError } from "../../../errors.ts";
 import { reachableProgram } from "../../../lib/reachable-program.ts";
 import type { SidecarLaunch } from "../../../protocol/sidecar.ts";
-import type { SandboxIsolation } from "../../sandbox-backend.ts";
 import type { Bubblewrap } from "./find-bubblewrap.ts";
 import type { SandboxPrograms } from "./find-programs.ts";
 import { makeInsideFiles } from "./inside-files.ts";
-import type { SandboxPlace } from "./sandbox-places.ts";
+import type { LocalIsolations } from "./local-isolations.ts";
+import type { PathsOfSandbox } from "./sandbox-paths.ts";
 import { sandboxUid } from "./sandbox-uid.ts";
 import type { SidecarProgram } from "./start-sidecar.ts";
 
 export interface ProgramOptions {
   sandboxId: string;
-  isolation: SandboxIsolation;
-  place: SandboxPlace;
+  isolation: Awaited<ReturnType<LocalIsolations["require"]>>;
+  paths: PathsOfSandbox;
   programs: SandboxPrograms;
-  /** Null where a trial sandbox did not hold. */
-  bubblewrap: Bubblewrap | null;
-  hostAllowed: boolean;
   /** PATH of the machine, for `host`. */
   searchPath: string;
 }
@@ -30,26 +26,18 @@ export interface SandboxProgram {
   launch: Pick<SidecarLaunch, "door" | "server" | "workspace" | "programs" | "proxyEgress">;
 }
 
-/** Throws `unavailable` when the isolation cannot be given: nothing falls back (invariant 16). */
 export async function planSandbox(options: ProgramOptions): Promise<SandboxProgram> {
-  if (options.isolation === "host") return planHost(options);
-  if (options.bubblewrap) return planSandboxed({ ...options, bubblewrap: options.bubblewrap });
-  throw new AppError(
-    "unavailable",
-    "This session runs isolated, and this machine cannot isolate it any more. See the isolation named on the admin page.",
-  );
+  const { isolation } = options;
+  return isolation.name === "host" ? planHost(options) : planSandboxed(options, isolation.bubblewrap);
 }
 
-function planHost({ place, programs, hostAllowed, searchPath }: ProgramOptions): SandboxProgram {
-  if (!hostAllowed) {
-    throw new AppError("unavailable", "This session runs without isolation, which is not allowed here any more.");
-  }
+function planHost({ paths, programs, searchPath }: ProgramOptions): SandboxProgram {
   return {
     program: { isolation: "host", node: programs.node.path, sidecar: programs.sidecar },
     launch: {
-      door: { kind: "socket", path: place.door },
-      server: { kind: "socket", path: place.server },
-      workspace: place.workspace,
+      door: { kind: "socket", path: paths.door },
+      server: { kind: "socket", path: paths.server },
+      workspace: paths.workspace,
       programs: {
         opencode: programs.opencode.path,
         ripgrepDirectory: dirname(programs.ripgrep.path),
@@ -63,8 +51,10 @@ function planHost({ place, programs, hostAllowed, searchPath }: ProgramOptions):
 // The machine's own node comes before ours, since its npm belongs to it.
 const insidePath = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin:/opt/dormouse/bin";
 
-async function planSandboxed(options: ProgramOptions & { bubblewrap: Bubblewrap }): Promise<SandboxProgram> {
-  const { sandboxId, place, programs, bubblewrap } = options;
+async function planSandboxed(
+  { sandboxId, paths, programs }: ProgramOptions,
+  bubblewrap: Bubblewrap,
+): Promise<SandboxProgram> {
   const uid = sandboxUid(sandboxId);
   const user = uid === null ? null : { uid, gid: uid };
   const reach = (program: string, version: string) => reachableProgram({ program, version, user });
@@ -75,10 +65,10 @@ async function planSandboxed(options: ProgramOptions & { bubblewrap: Bubblewrap 
     readOnly(await reach(programs.ripgrep.path, programs.ripgrep.version), "/opt/dormouse/rg/rg"),
     readOnly(await reach(programs.opencode.path, programs.opencode.version), "/opt/dormouse/opencode"),
     readOnly(await reach(programs.sidecar, sidecarVersion), "/opt/dormouse/sidecar.mjs"),
-    ...(await makeInsideFiles(place.directory)),
-    { source: place.workspace, destination: "/workspace", writable: true },
-    { source: place.doorDirectory, destination: "/run/dormouse/door", writable: true },
-    readOnly(place.serverDirectory, "/run/dormouse/server"),
+    ...(await makeInsideFiles(paths.directory)),
+    { source: paths.workspace, destination: "/workspace", writable: true },
+    { source: paths.doorDirectory, destination: "/run/dormouse/door", writable: true },
+    readOnly(paths.serverDirectory, "/run/dormouse/server"),
   ];
   return {
     program: {

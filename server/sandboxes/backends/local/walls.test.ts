@@ -5,18 +5,21 @@ import { type AddressInfo, createServer, type Server } from "node:net";
 import { networkInterfaces } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, inject, it } from "vitest";
+import type { SandboxAddress } from "../../../protocol/sandbox.ts";
 import type { SandboxBackend, SandboxDoor, SandboxSpec } from "../../sandbox-backend.ts";
+import { ask, createSpec, run } from "../../test/test-sandbox.ts";
 import { connectToDoor } from "./local-door.ts";
-import { createSandboxPlaces, type SandboxPlace } from "./sandbox-places.ts";
+import { createSandboxPaths, type PathsOfSandbox } from "./sandbox-paths.ts";
 import { sandboxUid } from "./sandbox-uid.ts";
-import { ask, createSpec, createTestBackend, createTestHome, run } from "./test/test-backend.ts";
+import { createTestBackend, createTestHome } from "./test/test-backend.ts";
 
 // What is tried here is tried by a shell inside a sandbox that the backend started as it starts every one.
 
 interface Inside {
   spec: SandboxSpec;
+  address: SandboxAddress;
   door: SandboxDoor;
-  place: SandboxPlace;
+  paths: PathsOfSandbox;
 }
 
 const canary = `canary-${randomBytes(12).toString("hex")}`;
@@ -30,14 +33,16 @@ beforeAll(async () => {
   process.env.DORMOUSE_TEST_CANARY = canary;
   ({ home, remove: removeHome } = await createTestHome());
   await writeFile(join(home, "master-key"), canary, { mode: 0o644 });
-  backend = await createTestBackend(home);
+  backend = createTestBackend(home);
   first = await provision();
   second = await provision();
 });
 
 afterAll(async () => {
   delete process.env.DORMOUSE_TEST_CANARY;
-  for (const { spec } of [first, second]) await backend.terminate(spec.sandboxId, null, AbortSignal.abort());
+  for (const { spec, address } of [first, second]) {
+    await backend.terminate(spec.sandboxId, address, AbortSignal.abort());
+  }
   await backend.close();
   await removeHome();
 });
@@ -46,7 +51,7 @@ async function provision(): Promise<Inside> {
   const spec = createSpec("sandboxed");
   const address = await backend.provision(spec, AbortSignal.timeout(20_000));
   const door = await backend.connect(spec.sandboxId, address);
-  return { spec, door, place: await createSandboxPlaces(home).of(spec.sandboxId) };
+  return { spec, address, door, paths: await createSandboxPaths(home).of(spec.sandboxId) };
 }
 
 const tryInside = (command: string) => run(first.door, command);
@@ -103,8 +108,8 @@ it("reaches neither another sandbox's door, nor its agent's port, nor its files"
   // The server's own is there as well, in a directory that the sandbox enters without seeing what is in it.
   expect(sockets.output.trim()).toBe("/run/dormouse/door/socket");
   expect(await ask(first.door, "/server", "/")).toBe("the server");
-  const { door, server, workspace } = second.place;
-  for (const path of [door, server, workspace, first.place.directory, home]) {
+  const { door, server, workspace } = second.paths;
+  for (const path of [door, server, workspace, first.paths.directory, home]) {
     expect((await tryInside(`test -e ${path} && echo there`)).output).toBe("");
   }
   const found = await tryInside("grep -rls treasure /workspace /tmp /run /var /home /root /mnt /srv 2>/dev/null");
@@ -120,7 +125,7 @@ it("sees and signals no process of the host", async () => {
   // It ends itself, sidecar and all, and nobody else.
   await expect(tryInside("kill -9 -1; kill -9 $PPID")).rejects.toThrow();
   expect((await run(second.door, "echo alive")).output.trim()).toBe("alive");
-  await backend.terminate(first.spec.sandboxId, null, AbortSignal.timeout(10_000));
+  await backend.terminate(first.spec.sandboxId, first.address, AbortSignal.timeout(10_000));
   first = await provision();
 });
 
@@ -128,7 +133,7 @@ it("is nobody on the host, and can make no user namespace in which it would be m
   expect((await tryInside("id -u")).output.trim()).toBe("1000");
   await tryInside("touch /workspace/mine");
   const uid = sandboxUid(first.spec.sandboxId) ?? process.getuid?.();
-  expect((await stat(join(first.place.workspace, "mine"))).uid).toBe(uid);
+  expect((await stat(join(first.paths.workspace, "mine"))).uid).toBe(uid);
   expect(process.getuid?.() === 0 && uid === 0).toBe(false);
   expect((await tryInside("unshare -Ur true")).code).not.toBe(0);
   expect((await tryInside("grep CapEff /proc/self/status")).output).toMatch(/\b0{16}\b/);
@@ -152,13 +157,13 @@ it("writes no setting of the kernel and reads no secret of the machine", async (
   expect((await tryInside("ls -A /etc | grep -E 'shadow|machine-id|ssh'")).output).toBe("");
 });
 
-it("writes to its workspace, to places for temporary files and to its door, and nowhere else", async () => {
+it("writes to its workspace, to directories for temporary files and to its door, and nowhere else", async () => {
   const { output } = await tryInside(
     "for d in / /usr /etc /opt/dormouse /dev /run /run/dormouse /run/dormouse/server /var; do touch $d/x 2>/dev/null && echo WROTE $d; done",
   );
   expect(output).not.toContain("WROTE");
-  for (const place of ["/workspace", "/tmp", "/dev/shm", "/run/dormouse/door"]) {
-    expect((await tryInside(`touch ${place}/x && rm ${place}/x`)).code).toBe(0);
+  for (const directory of ["/workspace", "/tmp", "/dev/shm", "/run/dormouse/door"]) {
+    expect((await tryInside(`touch ${directory}/x && rm ${directory}/x`)).code).toBe(0);
   }
   expect((await tryInside("rm -f /run/dormouse/server/socket")).code).not.toBe(0);
 });
@@ -182,11 +187,11 @@ it("holds no key, token or variable of the server in files, environments or comm
   for (const secret of [canary, sandboxToken, bootSecret, home]) expect(await findInside(secret)).toBe("");
 });
 
-it("cannot lead the server to another socket by a link in the place of its door", async () => {
+it("cannot lead the server to another socket by a link put where its door was", async () => {
   const victim = join(home, "victim");
   await withServer({ path: victim }, async () => {
     await tryInside(`mv /run/dormouse/door/socket /run/dormouse/door/kept; ln -s ${victim} /run/dormouse/door/socket`);
-    await expect(connectToDoor(first.place.door)).rejects.toThrow();
+    await expect(connectToDoor(first.paths.door)).rejects.toThrow();
   });
-  await rm(first.place.door);
+  await rm(first.paths.door);
 });

@@ -5,7 +5,7 @@ import { requireAdmin } from "@/server/auth/require-user.ts";
 import { roles } from "@/server/protocol/roles.ts";
 import { services } from "@/server/services.ts";
 
-const body = z.object({ role: z.enum(roles, "A role is admin or user."), note: z.string().default("") });
+const body = z.object({ role: z.enum(roles, "The role must be admin or user."), note: z.string().default("") });
 
 export const GET = route(async () => {
   const viewer = await requireAdmin();

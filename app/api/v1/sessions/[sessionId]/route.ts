@@ -6,7 +6,7 @@ import { AppError } from "@/server/errors.ts";
 import { services } from "@/server/services.ts";
 
 const noSession = () => new AppError("not-found", "There is no such session.");
-const change = z.object({ title: z.string("Please give a title.") });
+const change = z.object({ title: z.string("Enter a title.") });
 
 export const GET = route<{ sessionId: string }>(async (_request, { sessionId }) => {
   const viewer = await requireUser();

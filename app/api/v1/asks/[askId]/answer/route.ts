@@ -5,14 +5,14 @@ import { requireUser } from "@/server/auth/require-user.ts";
 import { services } from "@/server/services.ts";
 import { permissionReplies } from "@/server/turns/index.ts";
 
-const label = z.string().max(10_000, "An answer has at most 10,000 characters.");
+const label = z.string().max(10_000, "An answer can have at most 10,000 characters.");
 /** Of a question its answers, of a permission the reply. */
 const answer = z.union(
   [
     z.object({ answers: z.array(z.array(label).max(50)).min(1).max(20) }),
     z.object({ reply: z.enum(permissionReplies) }),
   ],
-  "Give a list of answers for each question, or a reply to a permission: once, always or reject.",
+  "Send one list of answers for each question, or a reply to a permission: once, always or reject.",
 );
 
 export const POST = route<{ askId: string }>(async (request, { askId }) => {

@@ -11,7 +11,7 @@ const change = z
   .object({ prompt: z.string().optional(), before: z.uuid("That is not a turn.").nullable().optional() })
   .refine(
     ({ prompt, before }) => prompt !== undefined || before !== undefined,
-    "Give a prompt, or what it goes before.",
+    "Send a prompt, or the turn that this one should come before.",
   );
 
 export const GET = route<Key>(async (_request, key) => {
