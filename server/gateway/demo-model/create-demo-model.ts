@@ -98,13 +98,13 @@ function parseChat(body: Buffer): ChatRequest | null {
   }
 }
 
-async function readBody(request: IncomingMessage, most: number): Promise<Buffer | null> {
+async function readBody(request: IncomingMessage, maxBytes: number): Promise<Buffer | null> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   // The request stays open when it is too large, so that the refusal arrives.
   for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
     bytes += chunk.length;
-    if (bytes > most) return null;
+    if (bytes > maxBytes) return null;
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);
