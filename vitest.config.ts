@@ -1,10 +1,14 @@
 import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
+import { sortTests } from "./scripts/lib/test-tiers.mjs";
 
 // Most of them wait for processes that start: on two cores, two at once take two thirds of the time.
 const maxWorkers = Math.max(2, Math.ceil(availableParallelism() / 2));
-const alias = { "@": fileURLToPath(new URL(".", import.meta.url)) };
+const root = fileURLToPath(new URL(".", import.meta.url));
+const alias = { "@": root };
+const globalSetup = ["scripts/vitest-postgres.ts"];
+const { fast, integration } = sortTests(root);
 
 export default defineConfig({
   test: {
@@ -12,36 +16,11 @@ export default defineConfig({
     projects: [
       {
         resolve: { alias },
-        test: {
-          name: "unit",
-          globalSetup: ["scripts/vitest-postgres.ts"],
-          include: ["{app,components,server,db,sidecar,scripts}/**/*.test.{ts,tsx}"],
-          testTimeout: 30_000,
-          hookTimeout: 60_000,
-        },
+        test: { name: "fast", globalSetup, include: fast, testTimeout: 30_000, hookTimeout: 60_000 },
       },
       {
         resolve: { alias },
-        test: {
-          // Seeds of `npm run test:faults`: one server for all of them, one after another.
-          name: "faults",
-          globalSetup: ["scripts/vitest-postgres.ts"],
-          include: ["faults/**/*.test.ts"],
-          fileParallelism: false,
-          testTimeout: 180_000,
-          hookTimeout: 120_000,
-        },
-      },
-      {
-        resolve: { alias },
-        test: {
-          // Whole processes: each file starts its own Dormouse, so they run one after another.
-          name: "boot",
-          include: ["e2e/boot/**/*.test.ts"],
-          fileParallelism: false,
-          testTimeout: 120_000,
-          hookTimeout: 120_000,
-        },
+        test: { name: "integration", globalSetup, include: integration, testTimeout: 120_000, hookTimeout: 120_000 },
       },
     ],
   },

@@ -126,8 +126,12 @@ async function view(person: Person, sessionId: string, lags: number[]): Promise<
 /** The log as whoever comes later reads it. */
 async function readVersion(person: Person, sessionId: string): Promise<{ entries: LogEntry[]; version: number }> {
   const { promise, resolve } = Promise.withResolvers<{ entries: LogEntry[]; version: number }>();
+  let state = emptyViewerState;
   const { stop } = await person.follow(`/api/v1/sessions/${sessionId}/events`, ({ event, data }) => {
-    if (event === "entries") resolve(JSON.parse(data));
+    const parsed = { event, data: JSON.parse(data) } as SessionEvent;
+    state = applySessionEvents(state, [parsed]);
+    if (parsed.event === "entries" && !parsed.data.more)
+      resolve({ entries: [...state.entries], version: state.version });
   });
   const late = sleep(60_000, null, { ref: false });
   const read = await Promise.race([promise, late]);

@@ -40,7 +40,7 @@ beforeAll(async () => {
   await owner`insert into archives (tenant_id, user_id, sandbox_id, kind, store_key, lease_epoch, history_epoch)
     values (${tenantId}, ${userId}, ${sandbox?.id}, 'history', 'k', 0, 0)`;
   await owner`insert into operations (tenant_id, user_id, sandbox_id, verb, phase, lease_epoch, deadline_at)
-    values (${tenantId}, ${userId}, ${sandbox?.id}, 'wake', 'start', 0, now())`;
+    values (${tenantId}, ${userId}, ${sandbox?.id}, 'wake', 'starting-sandbox', 0, now())`;
   await owner`insert into providers (tenant_id, kind, name, base_url) values (${tenantId}, 'openai', 'o', 'u')`;
   await owner`insert into invites (tenant_id, role, token_hash, expires_at) values (${tenantId}, 'user', 'h', now())`;
   await owner`insert into audit (tenant_id, user_id, action) values (${tenantId}, ${userId}, 'x')`;

@@ -2,7 +2,6 @@ import { randomBytes } from "node:crypto";
 import postgres from "postgres";
 import { inject } from "vitest";
 import { createDatabase, type Database } from "./client.ts";
-import { prepareDatabase } from "./migrate.ts";
 
 export interface TestDatabase extends AsyncDisposable {
   database: Database;
@@ -10,15 +9,11 @@ export interface TestDatabase extends AsyncDisposable {
   applicationUrl: string;
 }
 
-/** A migrated database of its own on the real Postgres that the test run started; gone afterwards. */
+/** A migrated database of its own on the real Postgres that the test run started; gone with it. */
 export async function createTestDatabase(): Promise<TestDatabase> {
-  const ownerUrl = await createEmptyDatabase();
-  const { applicationUrl } = await prepareDatabase({
-    ownerUrl,
-    applicationUrl: null,
-    applicationPassword: "application-password",
-    masterKeyCheck: "test",
-  });
+  const migrated = new URL(inject("migratedUrl"));
+  const ownerUrl = await create(`template ${migrated.pathname.slice(1)}`);
+  const applicationUrl = Object.assign(migrated, { pathname: new URL(ownerUrl).pathname }).toString();
   const database = createDatabase(applicationUrl, { connections: 5 });
   return {
     database,
@@ -29,12 +24,16 @@ export async function createTestDatabase(): Promise<TestDatabase> {
 }
 
 /** The address of a new, empty database, as its owner. */
-export async function createEmptyDatabase(): Promise<string> {
+export function createEmptyDatabase(): Promise<string> {
+  return create("");
+}
+
+async function create(options: string): Promise<string> {
   const url = new URL(inject("postgresUrl"));
   const admin = postgres(url.toString(), { max: 1, onnotice: () => {} });
   const name = `test_${randomBytes(6).toString("hex")}`;
   try {
-    await admin.unsafe(`create database ${name}`);
+    await admin.unsafe(`create database ${name} ${options}`);
   } finally {
     await admin.end();
   }
@@ -45,5 +44,6 @@ export async function createEmptyDatabase(): Promise<string> {
 declare module "vitest" {
   export interface ProvidedContext {
     postgresUrl: string;
+    migratedUrl: string;
   }
 }

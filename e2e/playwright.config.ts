@@ -4,12 +4,12 @@ import { defineConfig } from "@playwright/test";
 const chromium =
   process.env.DORMOUSE_TEST_CHROMIUM ?? (existsSync("/usr/bin/chromium") ? "/usr/bin/chromium" : undefined);
 
-/** One Dormouse for all journeys, started by the global set-up; the first run comes first, since it happens once. */
+/** Each worker has a Dormouse of its own for its journeys, one file after another. */
 export default defineConfig({
   testDir: "journeys",
   outputDir: "../test-results/journeys",
   globalSetup: "./fixtures/global-setup.ts",
-  workers: 1,
+  workers: 2,
   fullyParallel: false,
   forbidOnly: Boolean(process.env.CI),
   retries: 0,
@@ -17,8 +17,6 @@ export default defineConfig({
   expect: { timeout: 15_000 },
   reporter: [["list"]],
   use: {
-    // Known once the global set-up has run; workers start after it.
-    baseURL: process.env.E2E_URL,
     browserName: "chromium",
     viewport: { width: 1440, height: 900 },
     locale: "en-GB",
@@ -34,8 +32,4 @@ export default defineConfig({
       args: process.getuid?.() === 0 ? ["--no-sandbox"] : [],
     },
   },
-  projects: [
-    { name: "first-run", testMatch: "first-run.spec.ts" },
-    { name: "journeys", testIgnore: "first-run.spec.ts", dependencies: ["first-run"] },
-  ],
 });

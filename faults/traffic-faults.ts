@@ -4,6 +4,7 @@ import type { TrafficFault } from "./fault-proxy.ts";
 import type { FaultTest, Reference } from "./fault-test.ts";
 import { anyScenario } from "./scenarios.ts";
 import type { SeededRandom } from "./seeded-random.ts";
+import type { TurnFault } from "./turn-faults.ts";
 
 type AgentEvent = Extract<NumberedEvent, { type: "agent" }>;
 interface Making {
@@ -13,7 +14,7 @@ interface Making {
 }
 
 /** The log must come out as without the fault. Each makes one fault for one run. */
-export const trafficFaults = {
+const trafficFaults = {
   "events cut": ({ random, reference }) =>
     atEvent(random.integer(1, reference.events), [{ cut: random.integer(0, 99) / 100 }]),
   "events cut, and again": ({ random, reference }) => {
@@ -89,9 +90,17 @@ export const trafficFaults = {
   },
 } satisfies Record<string, (making: Making) => TrafficFault>;
 
-export type TrafficFaultName = keyof typeof trafficFaults;
+type TrafficFaultName = keyof typeof trafficFaults;
 
-export async function runTrafficFault(test: FaultTest, random: SeededRandom, name: TrafficFaultName): Promise<string> {
+/** Each as a fault of a whole turn. */
+export const namedTrafficFaults: Record<string, TurnFault> = Object.fromEntries(
+  (Object.keys(trafficFaults) as TrafficFaultName[]).map((name): [string, TurnFault] => [
+    name,
+    (test, random) => runTrafficFault(test, random, name),
+  ]),
+);
+
+async function runTrafficFault(test: FaultTest, random: SeededRandom, name: TrafficFaultName): Promise<string> {
   const scenario = random.pick(anyScenario);
   const reference = await test.reference(scenario);
   test.proxy.fault = trafficFaults[name]({ random, reference, test });

@@ -23,6 +23,6 @@ await runProgram(async () => {
   const vitest = join(root, "node_modules/vitest/vitest.mjs");
   const files = ["sidecar/fuzz.test.ts", "sidecar/archive/archive.test.ts", "sidecar/archive/memory.test.ts"];
   // One after another: memory is measured.
-  const parameters = [vitest, "run", "--project", "unit", "--no-file-parallelism", ...files, ...process.argv.slice(2)];
+  const parameters = [vitest, "run", "--no-file-parallelism", ...files, ...process.argv.slice(2)];
   return launch({ node, root, parameters, environment });
 });

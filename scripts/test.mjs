@@ -1,94 +1,72 @@
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
 import { bootstrap } from "./lib/bootstrap.mjs";
 import { bringBubblewrap } from "./lib/bring-bubblewrap.mjs";
 import { bringChromium } from "./lib/bring-chromium.mjs";
 import { Problem, runProgram } from "./lib/problem.mjs";
+import { createTestRunner } from "./lib/run-tests.mjs";
 import { runVisibly } from "./lib/run-visibly.mjs";
-import { countTests } from "./lib/test-counts.mjs";
+import { durationLines, outcomeLines } from "./lib/test-summary.mjs";
 
 /**
- * `npm test`: everything, on a fresh clone too. `--unit` and `--e2e` run a part, and pass further words on
- * to Vitest or Playwright. Stops at the first step that fails; the last line counts the tests.
+ * `npm test`: everything, on a fresh clone too. `--fast`, `--integration` and `--e2e` run a part, and pass further
+ * words on to Vitest or Playwright. Stops at the first step that fails; what fails is run once more by itself before
+ * it counts. The last line counts the tests.
  */
 const minute = 60_000;
-const total = { passed: 0, failed: 0 };
+const parts = ["--fast", "--integration", "--e2e"];
+/** @type {string[]} */
+let summary = ["0 passed, 1 failed"];
 
 await runProgram(async () => {
   const [part, ...words] = process.argv.slice(2);
-  if (part && part !== "--unit" && part !== "--e2e") throw new Problem(`No such part of the tests: ${part}`);
+  if (part && !parts.includes(part)) throw new Problem(`No such part of the tests: ${part}`);
   const { root, steps, node } = await bootstrap();
-  const reports = mkdtempSync(join(tmpdir(), "dormouse-reports-"));
   // Vitest and Next choose their own.
   const { NODE_ENV: _, ...inherited } = process.env;
   const environment = { ...inherited, PATH: searchPath(root, node) };
+  const runner = createTestRunner({ root, steps, environment });
 
-  /** @type {(doing: string, done: string, command: string, parameters: string[], limit: number) => Promise<boolean>} */
-  const run = (doing, done, command, parameters, timeoutMilliseconds) =>
-    runVisibly({ doing, done, steps, command, parameters, cwd: root, environment, timeoutMilliseconds });
   const check = async () => {
     for (const line of checksOf(root)) {
       const [command = "", ...parameters] = line.split(" ");
-      const ok = await run(`Checking: ${line}`, `Checked: ${line}`, command, parameters, 5 * minute);
-      if (!ok) return count({ file: "", ok });
+      if (!(await run(`Checking: ${line}`, `Checked: ${line}`, command, parameters, 5 * minute))) return false;
     }
     return true;
   };
-  const vitest = async (/** @type {string} */ project) => {
-    const file = join(reports, `${project}.json`);
-    const parameters = [
-      "run",
-      "--project",
-      project,
-      "--reporter=default",
-      "--reporter=json",
-      `--outputFile.json=${file}`,
-    ];
-    const own = part === "--unit" ? words : [];
-    const ok = await run(`Testing: ${project}`, `Tested: ${project}`, "vitest", [...parameters, ...own], 25 * minute);
-    return count({ file, ok });
-  };
-  const build = async () => {
-    const ok = await run("Preparing the pages", "Prepared the pages", "node", ["server/boot/build.ts"], 11 * minute);
-    return ok || count({ file: "", ok });
-  };
-  const playwright = async () => {
-    const file = join(reports, "playwright.json");
-    Object.assign(environment, { PLAYWRIGHT_JSON_OUTPUT_FILE: file });
-    const parameters = ["test", "-c", "e2e/playwright.config.ts", "--reporter=list,json", ...words];
-    return count({ file, ok: await run("Testing: browser", "Tested: browser", "playwright", parameters, 30 * minute) });
-  };
+  /** @type {(doing: string, done: string, command: string, parameters: string[], limit: number) => Promise<boolean>} */
+  const run = (doing, done, command, parameters, timeoutMilliseconds) =>
+    runVisibly({ doing, done, steps, command, parameters, cwd: root, environment, timeoutMilliseconds });
+  const build = () => run("Preparing the pages", "Prepared the pages", "node", ["server/boot/build.ts"], 11 * minute);
+  const fast = () => runner.vitest({ name: "fast", projects: ["fast"], words, timeoutMilliseconds: 10 * minute });
+  const integration = () =>
+    runner.vitest({ name: "integration", projects: ["integration"], words, timeoutMilliseconds: 30 * minute });
+  const browser = () => runner.playwright({ name: "browser", words, timeoutMilliseconds: 30 * minute });
+  const wanted = {
+    "": [check, fast, build, integration, browser],
+    "--fast": [fast],
+    "--integration": [build, integration],
+    "--e2e": [build, browser],
+  }[part ?? ""];
 
   try {
-    await bringBubblewrap({ root, steps });
-    if (part !== "--unit") Object.assign(environment, { DORMOUSE_TEST_CHROMIUM: await bringChromium({ root, steps }) });
-    const unit = () => vitest("unit");
-    const boot = () => vitest("boot");
-    // Ten seeds; `npm run test:faults` runs a hundred.
-    const faults = () => vitest("faults");
-    const ends = [build, boot, playwright];
-    const wanted = part === "--unit" ? [unit] : part === "--e2e" ? ends : [check, unit, faults, ...ends];
-    for (const step of wanted) if (!(await step())) return 1;
-    return 0;
+    if (part !== "--fast") await bringBubblewrap({ root, steps });
+    if (!part || part === "--e2e") {
+      Object.assign(environment, { DORMOUSE_TEST_CHROMIUM: await bringChromium({ root, steps }) });
+    }
+    let ok = true;
+    for (const step of wanted ?? []) ok &&= await step();
+    const { tests, flaky, files } = runner.all;
+    // What kept the tests from running at all must not read like success.
+    const stopped = !ok && tests.every(({ outcome }) => outcome !== "failed");
+    const cause = { file: "a step before the tests", name: "", outcome: /** @type {const} */ ("failed"), select: "" };
+    summary = [...durationLines(files), ...outcomeLines({ tests: stopped ? [...tests, cause] : tests, flaky })];
+    return ok ? 0 : 1;
   } finally {
-    rmSync(reports, { recursive: true, force: true });
+    runner.close();
   }
 });
-// What kept the tests from running at all must not read like success.
-if (process.exitCode !== 0 && total.failed === 0) total.failed = 1;
-console.log(`${total.passed} passed, ${total.failed} failed`);
-
-/**
- * @param {{ file: string, ok: boolean }} run
- * @returns {boolean} whether to go on
- */
-function count(run) {
-  const { passed, failed } = countTests(run);
-  total.passed += passed;
-  total.failed += failed;
-  return run.ok;
-}
+console.log(summary.join("\n"));
 
 /** @param {string} root */
 function checksOf(root) {

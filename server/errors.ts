@@ -1,22 +1,10 @@
+import { type ErrorKind, statusByKind } from "./protocol/error-kinds.ts";
+
 /**
  * The one error taxonomy. An AppError carries a message that is safe to show; what must
  * stay inside travels as `cause` and reaches the log under `reference` only.
  */
-const statusByKind = {
-  "invalid-input": 400,
-  unauthenticated: 401,
-  forbidden: 403,
-  "not-found": 404,
-  conflict: 409,
-  "too-large": 413,
-  "limit-exceeded": 429,
-  internal: 500,
-  upstream: 502,
-  unavailable: 503,
-  timeout: 504,
-} as const;
-
-export type ErrorKind = keyof typeof statusByKind;
+export type { ErrorKind };
 
 /** Why somebody else does what was wanted, or nobody can any more: whoever hears it changes nothing and goes. */
 export type Refusal = "lease-superseded" | "lease-elsewhere" | "turn-moved" | "no-session";

@@ -1,5 +1,6 @@
 import type { Accounts } from "./accounts/index.ts";
 import type { Admission } from "./auth/index.ts";
+import type { Network } from "./egress/index.ts";
 import type { Files } from "./files/index.ts";
 import type { Models } from "./models/index.ts";
 import type { Sandboxes } from "./sandboxes/index.ts";
@@ -16,6 +17,7 @@ export interface Services {
   accounts: Accounts;
   admission: Admission;
   models: Models;
+  network: Network;
   sandboxes: Sandboxes;
   sessions: Sessions;
   log: SessionLog;

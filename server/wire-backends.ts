@@ -17,7 +17,10 @@ export interface BackendInput {
   home: string;
   /** For a backend that gives each of its sandboxes a socket. */
   requests: SandboxRequests;
-  /** For a backend whose sandboxes come over the network; null without DORMOUSE_SANDBOX_LISTEN. */
+  /**
+   * For a backend whose sandboxes come over the network: as this machine reaches it, so that others may need another
+   * host name in it. Null without DORMOUSE_SANDBOX_LISTEN.
+   */
   serverUrl: string | null;
 }
 

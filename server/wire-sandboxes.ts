@@ -2,7 +2,7 @@ import type { Database } from "../db/client.ts";
 import type { IsolationFound } from "./accounts/index.ts";
 import { deriveKey } from "./boot/master-key.ts";
 import type { Config } from "./config.ts";
-import { createEgress } from "./egress/create-egress.ts";
+import { createEgress, type EgressOptions } from "./egress/create-egress.ts";
 import { createCallers } from "./gateway/create-callers.ts";
 import { createGateway } from "./gateway/create-gateway.ts";
 import type { Gateway } from "./gateway/index.ts";
@@ -32,6 +32,7 @@ export async function wireSandboxes(input: {
   masterKey: Buffer;
   database: Database;
   secretBox: SecretBox;
+  permits: EgressOptions["permits"];
   logger: Logger;
   stopping: AbortSignal;
   createSidecarClient: typeof createSidecarClient;
@@ -44,6 +45,7 @@ export async function wireSandboxes(input: {
     rules: config.egress,
     proxy: config.proxy,
     findCaller: (headers) => callers.find(headers),
+    permits: input.permits,
     logger,
   });
   const { proxy, demoPace } = config;

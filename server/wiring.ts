@@ -8,6 +8,7 @@ import { createAdmission } from "./auth/create-admission.ts";
 import { BootError } from "./boot/boot-error.ts";
 import { deriveKey } from "./boot/master-key.ts";
 import type { Config } from "./config.ts";
+import { createNetwork } from "./egress/create-network.ts";
 import { AppError } from "./errors.ts";
 import { claimFileStore, createFileStore, type FileStore } from "./file-store/index.ts";
 import { createFiles } from "./files/create-files.ts";
@@ -81,7 +82,8 @@ export async function wire(input: WiringInput): Promise<Wiring> {
   const { config, masterKey, logger, publicUrl, stopping } = input;
   const database = (input.createDatabase ?? createDatabase)(input.applicationUrl);
   const secretBox = createSecretBox(deriveKey(masterKey, "stored-secrets"));
-  const sandboxes = await wireSandboxes({ createSidecarClient, ...input, database, secretBox }).catch(
+  const { permits, ...network } = createNetwork({ database, server: config.egress });
+  const sandboxes = await wireSandboxes({ createSidecarClient, ...input, database, secretBox, permits }).catch(
     async (error: unknown) => {
       await database.close();
       throw error;
@@ -112,7 +114,7 @@ export async function wire(input: WiringInput): Promise<Wiring> {
     log,
     release: releaseSession({ turns, lifecycle, archives }),
     onReleaseFailed: (error, sessionId) =>
-      logger.warn({ err: error, sessionId }, "A session was removed, though not from its sandbox"),
+      logger.warn({ err: error, sessionId }, "A session was deleted, but not from its sandbox"),
   });
 
   const services: Services = {
@@ -123,6 +125,7 @@ export async function wire(input: WiringInput): Promise<Wiring> {
     models: announceModels(createModels({ database, secretBox, outbound }), (tenantId) =>
       lifecycle.applyModels(tenantId),
     ),
+    network,
     sandboxes: createSandboxes({ database }),
     sessions,
     log,
@@ -215,7 +218,7 @@ async function openFileStore(
   const claim = await claimFileStore({ database, fileStore, installation, acceptNew, signal }).catch(
     (error: unknown) => {
       stopping.throwIfAborted();
-      logger.warn({ err: error }, "The file store could not be asked whose it is");
+      logger.warn({ err: error }, "The file store could not be checked for its owner");
       return null;
     },
   );

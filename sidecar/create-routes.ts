@@ -94,7 +94,8 @@ export function createRoutes(options: RoutesOptions): Route[] {
       path: /^\/agent-import$/,
       async handle({ body, json, signal }) {
         const input = parseJson(await body(), agentImport);
-        if (supervisor.gate === "closed") throw new Problem("unavailable", "The agent still waits for its history.");
+        if (supervisor.gate === "closed")
+          throw new Problem("unavailable", "The agent is still waiting for its history.");
         await importIntoAgent(input, signal);
         json(200, {});
       },

@@ -1,26 +1,12 @@
-/** A refusal with a text that may be shown. The kinds are those of the server's own errors. */
-const statusByKind = {
-  "invalid-input": 400,
-  unauthenticated: 401,
-  forbidden: 403,
-  "not-found": 404,
-  conflict: 409,
-  "too-large": 413,
-  "limit-exceeded": 429,
-  internal: 500,
-  upstream: 502,
-  unavailable: 503,
-  timeout: 504,
-} as const;
+import { type ErrorKind, statusByKind } from "../server/protocol/error-kinds.ts";
 
-export type ProblemKind = keyof typeof statusByKind;
-
+/** A refusal with a text that may be shown. */
 export class Problem extends Error {
-  readonly kind: ProblemKind;
+  readonly kind: ErrorKind;
   /** Where the kind alone would not tell what happened. */
   readonly code: string | undefined;
 
-  constructor(kind: ProblemKind, message: string, options?: { cause?: unknown; code?: string }) {
+  constructor(kind: ErrorKind, message: string, options?: { cause?: unknown; code?: string }) {
     super(message, options);
     this.name = "Problem";
     this.kind = kind;
@@ -32,7 +18,7 @@ export class Problem extends Error {
   }
 }
 
-export function problemBody(problem: { kind: ProblemKind; message: string; code?: string | undefined }): string {
+export function problemBody(problem: { kind: ErrorKind; message: string; code?: string | undefined }): string {
   const { kind, message, code } = problem;
   return JSON.stringify({ error: { kind, message, ...(code && { code }) } });
 }

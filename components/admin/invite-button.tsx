@@ -2,7 +2,7 @@
 
 import { Plus } from "lucide-react";
 import { useState } from "react";
-import { accountLimits } from "@/server/protocol/limits.ts";
+import { maxInviteNoteLength } from "@/server/protocol/limits.ts";
 import type { Role } from "@/server/protocol/roles.ts";
 import { Button } from "../ui/button.tsx";
 import { CopyButton } from "../ui/copy-button.tsx";
@@ -50,7 +50,7 @@ function InviteForm({ create, onCreated }: { create: CreateInvite; onCreated: (u
       <Field
         name="note"
         label="Who is it for?"
-        maxLength={accountLimits.maxInviteNote}
+        maxLength={maxInviteNoteLength}
         autoComplete="off"
         hint="A note for you and other admins. Nothing is sent."
       />

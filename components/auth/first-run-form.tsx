@@ -1,6 +1,6 @@
 "use client";
 
-import { accountLimits } from "@/server/protocol/limits.ts";
+import { maxNameLength } from "@/server/protocol/limits.ts";
 import { Checkbox } from "../ui/checkbox.tsx";
 import { Field } from "../ui/field.tsx";
 import { Form, FormFailure, SubmitButton } from "../ui/form.tsx";
@@ -50,7 +50,7 @@ export function FirstRunForm({ needsSetupCode, isolation, complete }: FirstRunFo
         name="tenantName"
         label="Organisation"
         autoComplete="organization"
-        maxLength={accountLimits.maxName}
+        maxLength={maxNameLength}
         required
         hint="A company, a team, or just you."
         messages={{ missing: "Enter a name for the organisation." }}

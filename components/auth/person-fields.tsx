@@ -1,7 +1,5 @@
-import { accountLimits } from "@/server/protocol/limits.ts";
+import { maxEmailLength, maxNameLength, maxPasswordLength, minPasswordLength } from "@/server/protocol/limits.ts";
 import { Field } from "../ui/field.tsx";
-
-const { minPassword, maxPassword, maxName, maxEmail } = accountLimits;
 
 export function EmailField() {
   return (
@@ -10,7 +8,7 @@ export function EmailField() {
       label="Email"
       type="email"
       autoComplete="username"
-      maxLength={maxEmail}
+      maxLength={maxEmailLength}
       spellCheck={false}
       required
       messages={{ missing: "Enter an email address.", form: "That does not look like an email address." }}
@@ -25,13 +23,13 @@ export function NewPasswordField({ name = "password", label = "Password" }: { na
       label={label}
       type="password"
       autoComplete="new-password"
-      maxLength={maxPassword}
+      maxLength={maxPasswordLength}
       required
-      hint={`At least ${minPassword} characters. A short sentence works well.`}
-      pattern={`.{${minPassword},}`}
+      hint={`At least ${minPasswordLength} characters. A short sentence works well.`}
+      pattern={`.{${minPasswordLength},}`}
       messages={{
         missing: "Choose a password.",
-        form: `A password needs at least ${minPassword} characters.`,
+        form: `A password needs at least ${minPasswordLength} characters.`,
       }}
     />
   );
@@ -45,7 +43,7 @@ export function PersonFields() {
         name="name"
         label="Your name"
         autoComplete="name"
-        maxLength={maxName}
+        maxLength={maxNameLength}
         required
         messages={{ missing: "Enter your name." }}
       />

@@ -4,7 +4,7 @@ import type { TokenLine } from "./highlighter.ts";
 export function CodeLine({ text, tokens }: { text: string; tokens: TokenLine | undefined }) {
   if (!tokens || tokens.map((token) => token.content).join("") !== text) return text || "\u200b";
   return tokens.map((token, index) => (
-    // biome-ignore lint/suspicious/noArrayIndexKey: tokens have no identity but their place
+    // biome-ignore lint/suspicious/noArrayIndexKey: tokens have no identity but their position
     <span key={index} style={token.htmlStyle ?? { color: token.color }}>
       {token.content}
     </span>

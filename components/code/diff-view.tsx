@@ -32,12 +32,12 @@ export function DiffView({ name, oldText, newText, numbered }: DiffViewProps) {
     <pre className="min-w-max py-2 font-mono text-12 leading-5">
       {lines.map((line, index) =>
         line === null ? (
-          // biome-ignore lint/suspicious/noArrayIndexKey: a line's identity is its place
+          // biome-ignore lint/suspicious/noArrayIndexKey: a line's identity is its position
           <span key={index} className="block px-3 text-muted select-none">
             ⋯
           </span>
         ) : (
-          // biome-ignore lint/suspicious/noArrayIndexKey: a line's identity is its place
+          // biome-ignore lint/suspicious/noArrayIndexKey: a line's identity is its position
           <span key={index} className={classNames("flex", tints[line.kind])}>
             {numbered && (
               <span aria-hidden="true" className="shrink-0 pl-3 text-right text-muted select-none">

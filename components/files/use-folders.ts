@@ -6,7 +6,7 @@ import { listFiles } from "../session/session-api.ts";
 import { foldersTouched, fromSession } from "./file-kind.ts";
 import { type Folders, givenFolders, sorted, withoutEmptyGiven } from "./folders.ts";
 
-const settleMilliseconds = 200;
+const quietMilliseconds = 200;
 
 /**
  * The folders that are open, read when first opened and again when something in them changed: by the
@@ -49,7 +49,7 @@ export function useFolders(sessionId: string, { pulse, awake }: { pulse: number;
         const now = [...due.current];
         due.current.clear();
         for (const path of now) void load(path);
-      }, settleMilliseconds);
+      }, quietMilliseconds);
     },
     [load],
   );

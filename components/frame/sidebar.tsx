@@ -32,13 +32,13 @@ export function Sidebar({ person, sessions, createSession, signOut }: SidebarPro
       </div>
       <SessionList sessions={sessions} />
       <div className="flex shrink-0 flex-col gap-0.5 border-t border-line p-2">
-        <PlaceLink href="/settings/profile" within="/settings" icon={<Settings {...iconProps} />}>
+        <PageLink href="/settings/profile" within="/settings" icon={<Settings {...iconProps} />}>
           Settings
-        </PlaceLink>
+        </PageLink>
         {person.role === "admin" && (
-          <PlaceLink href="/admin/sandboxes" within="/admin" icon={<ShieldCheck {...iconProps} />}>
+          <PageLink href="/admin/sandboxes" within="/admin" icon={<ShieldCheck {...iconProps} />}>
             Admin
-          </PlaceLink>
+          </PageLink>
         )}
         <PersonMenu person={person} signOut={signOut} />
       </div>
@@ -48,7 +48,7 @@ export function Sidebar({ person, sessions, createSession, signOut }: SidebarPro
 
 const iconProps = { "aria-hidden": true, className: "size-4 text-muted", strokeWidth: 1.75 } as const;
 
-function PlaceLink(props: { href: string; within: string; icon: ReactNode; children: ReactNode }) {
+function PageLink(props: { href: string; within: string; icon: ReactNode; children: ReactNode }) {
   const { href, within, icon, children } = props;
   const path = usePathname();
   return (

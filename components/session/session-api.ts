@@ -106,7 +106,7 @@ export function snapshotFileAddress(sessionId: string, snapshotId: string, path:
 }
 
 export async function readBytes(address: string, signal: AbortSignal) {
-  return settle(async () => {
+  return outcomeOf(async () => {
     const response = await fetch(address, { signal: within(signal, readDeadline), cache: "no-store" });
     if (!response.ok) return refusal(response);
     return { ok: true, bytes: new Uint8Array(await response.arrayBuffer()) };
@@ -132,7 +132,7 @@ interface Call<Answer> {
 }
 
 function call<Answer extends object = object>({ method, path, body, answer, signal, limit }: Call<Answer>) {
-  return settle<Answer>(async () => {
+  return outcomeOf<Answer>(async () => {
     const response = await fetch(path, {
       method,
       cache: "no-store",
@@ -158,7 +158,7 @@ async function refusal(response: Response) {
   return { ok: false as const, status: response.status, message, reference, leadsTo };
 }
 
-async function settle<Value>(work: () => Promise<Outcome<Value>>): Promise<Outcome<Value>> {
+async function outcomeOf<Value>(work: () => Promise<Outcome<Value>>): Promise<Outcome<Value>> {
   try {
     return await work();
   } catch {

@@ -1,7 +1,7 @@
 "use client";
 
 import { toast } from "sonner";
-import { accountLimits } from "@/server/protocol/limits.ts";
+import { maxNameLength } from "@/server/protocol/limits.ts";
 import { Field } from "../ui/field.tsx";
 import { Form, FormFailure, SubmitButton } from "../ui/form.tsx";
 import type { Outcome } from "../ui/outcome.ts";
@@ -18,7 +18,7 @@ export function ProfileForm({ name, save }: { name: string; save: (input: { name
         label="Name"
         defaultValue={name}
         autoComplete="name"
-        maxLength={accountLimits.maxName}
+        maxLength={maxNameLength}
         required
         messages={{ missing: "Enter your name." }}
       />

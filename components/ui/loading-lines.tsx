@@ -1,6 +1,6 @@
 import { Skeleton } from "./skeleton.tsx";
 
-/** Holds the place of a page that is on its way. */
+/** Stands for a page that is on its way. */
 export function LoadingLines() {
   return (
     <div role="status" className="flex flex-col gap-4">

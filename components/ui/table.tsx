@@ -1,7 +1,7 @@
 import type { ComponentProps, ReactNode } from "react";
 import { classNames } from "./class-names.ts";
 
-/** Rows of 36 px under a sticky head. A table wider than its place scrolls inside it and can be reached by key. */
+/** Rows of 36 px under a sticky head. A table wider than its room scrolls inside it and can be reached by key. */
 export function Table({ label, head, children }: { label: string; head: ReactNode; children: ReactNode }) {
   return (
     <section

@@ -20,7 +20,7 @@ export function Time(props: { at: Date; ahead?: boolean; justNow?: string; class
     return () => clearInterval(timer);
   }, []);
 
-  // The server's clock and the browser's may disagree by a moment; the effect above settles it.
+  // The server's clock and the browser's may disagree by a moment; the effect above puts it right.
   return (
     <time
       dateTime={at.toISOString()}

@@ -12,7 +12,7 @@ export function useOutcome() {
     <Value>(call: () => Promise<Outcome<Value>>, onSuccess?: (value: { ok: true } & Value) => void) => {
       setFailure(null);
       startTransition(async () => {
-        const outcome = await settle(call);
+        const outcome = await outcomeOf(call);
         if (outcome.ok) return onSuccess?.(outcome);
         if (outcome.leadsTo) return window.location.assign(outcome.leadsTo);
         setFailure(outcome);
@@ -24,7 +24,7 @@ export function useOutcome() {
   return { pending, failure, run, forget: useCallback(() => setFailure(null), []) };
 }
 
-async function settle<Value>(call: () => Promise<Outcome<Value>>): Promise<Outcome<Value>> {
+async function outcomeOf<Value>(call: () => Promise<Outcome<Value>>): Promise<Outcome<Value>> {
   try {
     return await call();
   } catch {

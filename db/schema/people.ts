@@ -17,6 +17,11 @@ export const tenants = pgTable(
     permissionPolicy: text("permission_policy", { enum: ["allow", "ask", "deny"] })
       .notNull()
       .default("allow"),
+    /** What sandboxes may reach of what the server allows: all of it, or the hosts that an admin listed. */
+    egressRule: text("egress_rule", { enum: ["public", "listed"] })
+      .notNull()
+      .default("public"),
+    egressHosts: text("egress_hosts").array().notNull().default([]),
     createdAt: createdAt(),
   },
   () => [

@@ -146,6 +146,8 @@ export const logEntries = pgTable(
   (table) => [
     primaryKey({ columns: [table.sessionId, table.number] }),
     index("log_entries_turn").on(table.turnId),
+    // Pages of what stands at the root or under one tool call, and how many that are.
+    index("log_entries_under").on(table.sessionId, table.under, table.number),
     uniqueIndex("log_entries_version").on(table.sessionId, table.version),
     ownRowsOnly(),
   ],

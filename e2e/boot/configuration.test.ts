@@ -1,7 +1,7 @@
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
-import { cleanUp, makeDirectory, runDormouse, runToFailure } from "./run-dormouse.ts";
+import { cleanUp, makeDirectory, makeHome, runDormouse, runToFailure } from "./run-dormouse.ts";
 
 afterEach(cleanUp);
 
@@ -59,7 +59,7 @@ describe("a taken port", () => {
 
   it("is passed over when it is only the default", async () => {
     await using _ = await occupy(3000);
-    const home = join(await makeDirectory(), "home");
+    const home = await makeHome();
     const dormouse = runDormouse({ home, environment: { DORMOUSE_PORT: "" } });
     const url = await dormouse.ready();
     expect(Number(new URL(url).port)).toBeGreaterThan(3000);

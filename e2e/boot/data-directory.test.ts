@@ -2,7 +2,7 @@ import { chmod, mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { canReach } from "../../server/lib/can-reach.ts";
-import { canMount, cleanUp, isRoot, makeDirectory, root, runDormouse, runToFailure } from "./run-dormouse.ts";
+import { canMount, cleanUp, isRoot, makeDirectory, makeHome, root, runDormouse, runToFailure } from "./run-dormouse.ts";
 
 afterEach(cleanUp);
 
@@ -38,7 +38,7 @@ describe("a data directory", () => {
 
 describe("a file store", () => {
   it("that is not the one with the archives, as an unmounted disk, is refused until it is accepted", async () => {
-    const home = await makeDirectory();
+    const home = await makeHome();
     const stop = async (dormouse: ReturnType<typeof runDormouse>) => {
       await dormouse.ready();
       dormouse.process.kill("SIGTERM");

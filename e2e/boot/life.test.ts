@@ -5,6 +5,7 @@ import { waitUntil } from "../../server/boot/processes.ts";
 import {
   cleanUp,
   makeDirectory,
+  makeHome,
   postgresOf,
   postmasterOf,
   type RunningDormouse,
@@ -23,7 +24,7 @@ describe("the end of Dormouse", () => {
   it.each(["SIGTERM", "SIGINT", "SIGHUP"] as const)(
     "by %s takes Postgres along and leaves nothing to clean up",
     async (signal) => {
-      const home = await makeDirectory();
+      const home = await makeHome();
       const dormouse = runDormouse({ home });
       await dormouse.ready();
       expect(postgresOf(home).length).toBeGreaterThan(0);
@@ -46,7 +47,7 @@ describe("the end of Dormouse", () => {
   });
 
   it("comes with the end of the launcher, however that ends", async () => {
-    const home = await makeDirectory();
+    const home = await makeHome();
     const launcher = runDormouse({ home, command: [process.execPath, "scripts/start.mjs"] });
     await launcher.ready();
     const { pid } = JSON.parse(await readFile(join(home, "server.json"), "utf8")) as { pid: number };
@@ -59,7 +60,7 @@ describe("the end of Dormouse", () => {
 
 describe("a start after kill -9", () => {
   it("takes over the Postgres that was left behind", async () => {
-    const home = await makeDirectory();
+    const home = await makeHome();
     const first = runDormouse({ home });
     await first.ready();
     const orphan = postmasterOf(home);
@@ -77,7 +78,7 @@ describe("a start after kill -9", () => {
   });
 
   it("recovers when Postgres was killed as well", async () => {
-    const home = await makeDirectory();
+    const home = await makeHome();
     const first = runDormouse({ home });
     await first.ready();
     const pid = postmasterOf(home) ?? 0;
@@ -100,7 +101,7 @@ describe("a start after kill -9", () => {
 
 describe("a Postgres that ends by itself", () => {
   it("ends Dormouse with a word on where to look", async () => {
-    const home = await makeDirectory();
+    const home = await makeHome();
     const dormouse = runDormouse({ home });
     await dormouse.ready();
     process.kill(postmasterOf(home) ?? 0, "SIGQUIT");

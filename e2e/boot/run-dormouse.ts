@@ -4,6 +4,8 @@ import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll } from "vitest";
+import { copyCluster, type PreparedCluster, prepareCluster } from "../prepared-cluster.ts";
 
 export const root = resolve(import.meta.dirname, "../..");
 export const isRoot = process.getuid?.() === 0;
@@ -100,6 +102,17 @@ export async function makeDirectory(): Promise<string> {
   await chmod(directory, 0o755);
   directories.add(directory);
   return directory;
+}
+
+let cluster: Promise<PreparedCluster> | undefined;
+afterAll(async () => (await cluster)?.remove());
+
+/** A new home that has a database cluster already, where making one is not the subject. */
+export async function makeHome(): Promise<string> {
+  const home = await makeDirectory();
+  cluster ??= prepareCluster();
+  await copyCluster((await cluster).directory, home);
+  return home;
 }
 
 /** For `afterEach`: ends whatever a test left running, a Postgres without its server included. */

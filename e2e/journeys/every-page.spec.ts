@@ -1,5 +1,5 @@
 import { createInvite } from "../fixtures/accounts.ts";
-import { expectAccessible, look, takeScreens } from "../fixtures/looks.ts";
+import { expectAccessible, look, takePictures, takeScreens } from "../fixtures/looks.ts";
 import { startModelServer } from "../fixtures/model-server.ts";
 import {
   beginSession,
@@ -131,8 +131,5 @@ test("the sheet looks right on a narrow screen", async ({ userPage: page }) => {
   await page.getByRole("button", { name: "Open the session list" }).click();
   await expect(page.getByRole("dialog")).toBeVisible();
   await expectAccessible(page);
-  for (const colorScheme of ["light", "dark"] as const) {
-    await page.emulateMedia({ colorScheme });
-    await page.screenshot({ path: `test-results/screens/sheet-${colorScheme}-390.png` });
-  }
+  await takePictures(page, "sheet-*-390");
 });

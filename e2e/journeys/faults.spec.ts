@@ -37,7 +37,7 @@ test("an empty message cannot be sent, one of 1 MB is refused in words, and noth
     clipboardData.setData("text/plain", text);
     element.dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true }));
   }, long);
-  await expect(page.getByText("This message has 1088 KB; 256 KB fit.")).toBeVisible();
+  await expect(page.getByText("This message is 1088 KB. The limit is 256 KB.")).toBeVisible();
   await expect(field).toHaveValue("read this: ");
   await expect(transcript(page).getByRole("article", { name: "Prompt" })).toHaveCount(0);
 
@@ -101,7 +101,7 @@ test("a wrong key is named as such in the turn, and the next turn works once it 
     expect(model.asked()).toBe(0);
     await provider.change({ key: model.key });
     await send(page, "my name is Ada");
-    await expect(answers(page).last()).toContainText("I keep that in mind", { timeout: turnPatience });
+    await expect(answers(page).last()).toContainText("I will remember that", { timeout: turnPatience });
   } finally {
     await provider.remove();
     await model.stop();
@@ -160,7 +160,7 @@ test("an agent that is killed in mid-turn ends it as failed with the cause, and 
   await expect(transcript(page).getByText(/The agent ended: /)).toBeVisible();
   await expect(stopButton(page)).toBeHidden();
   await send(page, "my name is Bo");
-  await expect(answers(page).last()).toContainText("I keep that in mind", { timeout: turnPatience });
+  await expect(answers(page).last()).toContainText("I will remember that", { timeout: turnPatience });
 });
 
 test("a sidecar that is killed ends the turn as failed, and the next turn wakes another sandbox", async ({

@@ -1,14 +1,22 @@
-import { admin, adminState, fillPerson, newAccount, tenantName } from "../fixtures/accounts.ts";
+import { admin, fillPerson, newAccount, tenantName } from "../fixtures/accounts.ts";
+import { type Dormouse, startDormouse } from "../fixtures/dormouse.ts";
 import { expectAccessible, takeScreens } from "../fixtures/looks.ts";
 import { expect, test } from "../fixtures/test.ts";
 
 const submit = "Create the admin account";
 
+// A server of its own: it happens once.
+let dormouse: Dormouse;
+test.beforeAll(async () => {
+  dormouse = await startDormouse();
+});
+test.afterAll(() => dormouse?.stop());
 test.describe.configure({ mode: "serial" });
 
 test("a first visit leads to the first-run page, which names the isolation and says what is missing", async ({
-  page,
+  openBrowser,
 }) => {
+  const page = await openBrowser({ baseURL: dormouse.url });
   await page.goto("/settings/models");
   await expect(page).toHaveURL(/\/first-run$/);
   await expect(page.getByText(/Agents are (not isolated|sandboxed) on this machine/)).toBeVisible();
@@ -27,8 +35,9 @@ test("a first visit leads to the first-run page, which names the isolation and s
   await takeScreens(page, "first-run-problems");
 });
 
-test("the first run makes the admin and signs them in; a second one is refused", async ({ page, openBrowser }) => {
-  const late = await openBrowser();
+test("the first run makes the admin and signs them in; a second one is refused", async ({ openBrowser }) => {
+  const page = await openBrowser({ baseURL: dormouse.url });
+  const late = await openBrowser({ baseURL: dormouse.url });
   await late.goto("/first-run");
   await page.goto("/first-run");
   for (const [candidate, account] of [[page, admin] as const, [late, newAccount("Too Late")] as const]) {
@@ -40,7 +49,6 @@ test("the first run makes the admin and signs them in; a second one is refused",
 
   await page.getByRole("button", { name: submit }).click();
   await expect(page.getByRole("heading", { name: `Hello, ${admin.name}` })).toBeVisible();
-  await page.context().storageState({ path: adminState() });
   await page.goto("/admin/sandboxes");
   await expect(page.getByText("No sandboxes yet")).toBeVisible();
 

@@ -23,7 +23,7 @@ test("reachable from other machines, the first run asks for the code that the te
   if (await consent.isVisible()) await consent.check();
   await page.getByLabel("Set-up code").fill("AAAA-BBBB-CCCC");
   await page.getByRole("button", { name: "Create the admin account" }).click();
-  await expect(page.getByRole("alert").filter({ hasText: "The set-up code is wrong." })).toBeVisible();
+  await expect(page.getByRole("alert").filter({ hasText: "That set-up code is wrong." })).toBeVisible();
 
   await page.getByLabel("Set-up code").fill(code.toLowerCase());
   await page.getByRole("button", { name: "Create the admin account" }).click();

@@ -39,7 +39,7 @@ export function findImportProblems(root) {
 }
 
 /** @param {string} file */
-function* importsOf(file) {
+export function* importsOf(file) {
   const source = readFileSync(file, "utf8");
   const pattern =
     /^\s*(?:import|export)\s(type\s)?[^"';]*?from\s*"([^"]+)"|^\s*import\s+"([^"]+)"|import\(\s*"([^"]+)"\s*\)/gm;
@@ -52,7 +52,7 @@ function* importsOf(file) {
  * @param {string} file
  * @param {string} specifier
  */
-function resolveInside(file, specifier) {
+export function resolveInside(file, specifier) {
   if (specifier.startsWith("@/")) return specifier.slice(2);
   return specifier.startsWith(".") ? normalize(join(dirname(file), specifier)).replaceAll(sep, "/") : null;
 }

@@ -1,19 +1,19 @@
 import { z } from "zod";
-import { accountLimits } from "../protocol/limits.ts";
+import { maxEmailLength, maxNameLength, maxPasswordLength, minPasswordLength } from "../protocol/limits.ts";
 
-const { minPassword, maxPassword, maxName, maxEmail } = accountLimits;
+const tooLongName = `A name can have at most ${maxNameLength} characters.`;
 
 export const password = z
   .string()
-  .min(minPassword, `A password needs at least ${minPassword} characters.`)
-  .max(maxPassword, `A password can have at most ${maxPassword} characters.`);
+  .min(minPasswordLength, `A password needs at least ${minPasswordLength} characters.`)
+  .max(maxPasswordLength, `A password can have at most ${maxPasswordLength} characters.`);
 
 export const person = z.object({
-  name: z.string().trim().min(1, "Enter a name.").max(maxName, `A name can have at most ${maxName} characters.`),
+  name: z.string().trim().min(1, "Enter a name.").max(maxNameLength, tooLongName),
   email: z
     .string()
     .trim()
-    .max(maxEmail, `An email address can have at most ${maxEmail} characters.`)
+    .max(maxEmailLength, `An email address can have at most ${maxEmailLength} characters.`)
     .pipe(z.email("That does not look like an email address.")),
   password,
 });
@@ -22,4 +22,4 @@ export const tenantName = z
   .string()
   .trim()
   .min(1, "Enter a name for the organisation.")
-  .max(maxName, `A name can have at most ${maxName} characters.`);
+  .max(maxNameLength, tooLongName);

@@ -1,5 +1,6 @@
 import type { Database } from "../../db/client.ts";
 import type { AttemptLimits } from "../auth/attempt-limits.ts";
+import type { PasswordCost } from "../lib/password-hash.ts";
 import { createPeople } from "./create-people.ts";
 import { createFirstRun } from "./first-run.ts";
 import type { Accounts, IsolationFound } from "./index.ts";
@@ -13,6 +14,8 @@ export interface AccountsOptions {
   /** Null when the server listens on loopback only. */
   setupCode: string | null;
   isolation: IsolationFound;
+  /** For tests alone, which make many accounts: no configuration leads here. */
+  passwordCost?: PasswordCost;
 }
 
 export function createAccounts(options: AccountsOptions): Accounts {

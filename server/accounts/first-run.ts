@@ -14,6 +14,7 @@ export function createFirstRun({
   limits,
   setupCode,
   isolation,
+  passwordCost,
 }: AccountsOptions): Pick<Accounts, "firstRun" | "completeFirstRun"> {
   // Once a tenant exists there is never a first run again, so a "no" may be remembered.
   let done = false;
@@ -48,7 +49,7 @@ export function createFirstRun({
           "This machine cannot isolate the agent, so it would run as a plain process. Confirm that you agree to that.",
         );
       }
-      const hash = await hashPassword(password);
+      const hash = await hashPassword(password, passwordCost);
       const consent = isolation.kind === "host";
       const rows = await database.transaction("nobody", (tx) =>
         tx.execute(sql`select complete_first_run(${tenant}, ${name}, ${email}, ${hash}, ${consent}) as person`),

@@ -9,7 +9,7 @@ import { AppError } from "../errors.ts";
 import { parseInput } from "../lib/parse-input.ts";
 import { hashPassword } from "../lib/password-hash.ts";
 import { inviteId } from "../protocol/ids.ts";
-import { accountLimits } from "../protocol/limits.ts";
+import { maxInviteNoteLength } from "../protocol/limits.ts";
 import { roles } from "../protocol/roles.ts";
 import { person } from "./account-input.ts";
 import type { AccountsOptions } from "./create-accounts.ts";
@@ -19,15 +19,17 @@ const lifetimeDays = 7;
 const uniqueViolation = "23505";
 const inviteInput = z.object({
   role: z.enum(roles, "The role must be admin or user."),
-  note: z
-    .string()
-    .trim()
-    .max(accountLimits.maxInviteNote, `A note can have at most ${accountLimits.maxInviteNote} characters.`),
+  note: z.string().trim().max(maxInviteNoteLength, `A note can have at most ${maxInviteNoteLength} characters.`),
 });
 
 type InviteMethods = "createInvite" | "listInvites" | "revokeInvite" | "findInvite" | "acceptInvite";
 
-export function createInvites({ database, limits, publicUrl }: AccountsOptions): Pick<Accounts, InviteMethods> {
+export function createInvites({
+  database,
+  limits,
+  publicUrl,
+  passwordCost,
+}: AccountsOptions): Pick<Accounts, InviteMethods> {
   const findInvite: Accounts["findInvite"] = async (token) => {
     const rows = await database.transaction("nobody", (tx) =>
       tx.execute(sql`select tenant_name as "tenantName", role, state from find_invite(${hashToken(token)})`),
@@ -89,7 +91,7 @@ export function createInvites({ database, limits, publicUrl }: AccountsOptions):
       const found = await findInvite(token);
       if (!found) throw new AppError("not-found", "This invite does not exist. Check the link, or ask for a new one.");
       if (found.state !== "open") throw usedUp(found.state);
-      const hash = await hashPassword(password);
+      const hash = await hashPassword(password, passwordCost);
       try {
         const rows = await database.transaction("nobody", (tx) =>
           tx.execute(sql`select accept_invite(${hashToken(token)}, ${name}, ${email}, ${hash}) as person`),

@@ -11,7 +11,7 @@ import type { Accounts } from "./index.ts";
 
 type ProfileMethods = "updateProfile" | "changePassword" | "listDevices" | "revokeDevice";
 
-export function createProfile({ database, limits }: AccountsOptions): Pick<Accounts, ProfileMethods> {
+export function createProfile({ database, limits, passwordCost }: AccountsOptions): Pick<Accounts, ProfileMethods> {
   return {
     async updateProfile(viewer, input) {
       const { name } = parseInput(person.pick({ name: true }), input);
@@ -30,7 +30,7 @@ export function createProfile({ database, limits }: AccountsOptions): Pick<Accou
         throw new AppError("invalid-input", "The current password is wrong.");
       }
       await limits.forget(attempt);
-      const hash = await hashPassword(wanted);
+      const hash = await hashPassword(wanted, passwordCost);
       await database.transaction(viewer, async (tx) => {
         await tx.execute(sql`select set_own_password_hash(${hash})`);
         await tx

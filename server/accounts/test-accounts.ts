@@ -31,6 +31,7 @@ export async function createTestAccounts(options: Partial<AccountsOptions> = {})
     publicUrl: "https://dormouse.example",
     setupCode: null,
     isolation: { kind: "sandboxed", detail: "tried" },
+    passwordCost: { N: 2, r: 1, p: 1 },
     ...options,
   });
   const admission = createAdmission({ database: test.database, limits });

@@ -11,7 +11,7 @@ describe("what a turn says about an error", () => {
     const body = JSON.stringify({ name: "UnknownError", data: { message: "Out of order", ref: "err_1" } });
     expect(failureOfError(answer(500, body))).toEqual({
       code: "500",
-      message: "The agent could not take the prompt (500): Out of order",
+      message: "The agent could not accept the prompt (500): Out of order",
       requestId: "err_1",
     });
     expect(failureOfError(answer(502, "", { "x-request-id": "req_2" }))).toMatchObject({ requestId: "req_2" });
@@ -30,7 +30,7 @@ describe("what a turn says about an error", () => {
 
   test("takes at most 200 characters of a body, and of its first line only", () => {
     const long = `${"x".repeat(5_000)}\n    at secret (file.ts:1:1)`;
-    const said = "The agent could not take the prompt (500): ";
+    const said = "The agent could not accept the prompt (500): ";
     expect(failureOfError(answer(500, long)).message).toBe(said + "x".repeat(200));
     const ofProvider = { name: "APIError", data: { statusCode: 500, message: long } };
     expect(failureOfAgent(ofProvider).message).toBe("x".repeat(200));

@@ -248,7 +248,10 @@ describe("what the agent asks", { timeout: 90_000 }, () => {
     await prompt(agentSessionId, `call question ${JSON.stringify({ questions })}`);
     await expect.poll(() => client.listQuestions(directory, signal), patient).toHaveLength(1);
     const [question] = await client.listQuestions(directory, signal);
-    expect(question).toMatchObject({ sessionID: agentSessionId, questions });
+    expect(question).toMatchObject({
+      agentSessionId,
+      request: { questions: [{ text: "Which?", options: [{ label: "A", description: "a" }] }] },
+    });
     const reply = { requestId: question?.id ?? "", answers: [["A"]], directory, signal };
     await client.replyQuestion(reply);
     await expect.poll(() => lastText(agentSessionId), patient).toBe("done");
@@ -260,7 +263,7 @@ describe("what the agent asks", { timeout: 90_000 }, () => {
     await prompt(agentSessionId, 'call bash {"command":"echo allowed","description":"d"}');
     await expect.poll(() => client.listPermissions(directory, signal), patient).toHaveLength(1);
     const [permission] = await client.listPermissions(directory, signal);
-    expect(permission).toMatchObject({ sessionID: agentSessionId, permission: "bash" });
+    expect(permission).toMatchObject({ agentSessionId, request: { permission: "bash" } });
     await client.replyPermission({ requestId: permission?.id ?? "", reply: "once", directory, signal });
     await expect.poll(() => lastText(agentSessionId), patient).toBe("done");
     const parts = (await client.listMessages(agentSessionId, signal)).flatMap(({ parts }) => parts);

@@ -6,6 +6,7 @@ import { createAgentError } from "./agent-error.ts";
 import { idBefore, isAgentSessionId, partIdOf } from "./agent-ids.ts";
 import type { AgentClient, AgentMessage } from "./index.ts";
 import { type Replay, type ReplayEvent, replayEvents } from "./replay/plan-replay.ts";
+import { toAskRequest } from "./to-ask-request.ts";
 
 /** Connecting is the sidecar client's own affair; `connect` bounds how long the event bus waits for a first word. */
 export const agentTimeouts = { connect: 5_000, request: 30_000 };
@@ -286,7 +287,11 @@ const reverted = z.object({ revert: z.object({ messageID: z.string() }).optional
 const project = z.object({ id: z.string() });
 const modelConfig = z.object({ model: z.string() });
 const sessionStatuses = z.record(z.string(), z.object({ type: z.string() }));
-const requests = z.array(z.looseObject({ id: z.string(), sessionID: z.string() }));
+const requests = z.array(
+  z
+    .looseObject({ id: z.string(), sessionID: z.string() })
+    .transform(({ id, sessionID, ...asked }) => ({ id, agentSessionId: sessionID, request: toAskRequest(asked) })),
+);
 const messages = z.array(
   z.object({
     info: z.looseObject({

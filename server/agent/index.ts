@@ -1,3 +1,4 @@
+import type { AskRequest } from "../protocol/ask-request.ts";
 import type { EntryBody, EntryKind } from "../protocol/log-entry.ts";
 import type { Replay, ReplayTarget } from "./replay/plan-replay.ts";
 
@@ -7,8 +8,12 @@ export interface AgentMessage {
   parts: ({ id: string; messageID: string; sessionID: string; type: string } & Record<string, unknown>)[];
 }
 
-/** A permission or question that waits, as opencode lists it: what `permission.asked` and `question.asked` carried. */
-export type AgentRequest = { id: string; sessionID: string } & Record<string, unknown>;
+/** A permission or question that waits. */
+export interface AgentRequest {
+  id: string;
+  agentSessionId: string;
+  request: AskRequest;
+}
 
 export interface AgentModel {
   providerID: string;
@@ -101,9 +106,9 @@ export type TurnSignal =
   | { type: "idle" }
   | { type: "retry"; attempt: number; message: string; next: number | null }
   | { type: "error"; code: string; message: string; requestId?: string | undefined; terminal: boolean }
-  | { type: "permission-asked"; requestId: string; request: Record<string, unknown> }
+  | { type: "permission-asked"; requestId: string; request: AskRequest }
   | { type: "permission-replied"; requestId: string }
-  | { type: "question-asked"; requestId: string; request: Record<string, unknown> }
+  | { type: "question-asked"; requestId: string; request: AskRequest }
   | { type: "question-replied"; requestId: string }
   | { type: "agent-exited"; cause: string };
 
@@ -124,6 +129,7 @@ export type { SavedEntry } from "./replay/saved-conversation.ts";
 export { maxReplayBytes, selectConversation } from "./replay/select-conversation.ts";
 export { tasksOf } from "./session-tree.ts";
 export { recallMessages, type Settlement, settle } from "./settle.ts";
+export { upgradeEntryBody } from "./stored-entry.ts";
 export { createTranslator, type Translator } from "./translate.ts";
 export {
   initialState,

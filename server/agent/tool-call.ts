@@ -1,7 +1,9 @@
 import type { ToolCallStatus } from "@agentclientprotocol/sdk";
 import type { ToolCallBody } from "../protocol/log-entry.ts";
+import { toolOf } from "../protocol/tools.ts";
 import { contentOfTool, isFields, locationsOfTool } from "./tool-content.ts";
-import { kindOfTool, titleOfTool } from "./tool-titles.ts";
+import { shellFrame } from "./tool-frames.ts";
+import { targetOfTool } from "./tool-target.ts";
 import type { AgentPart } from "./translator-state.ts";
 
 type Fields = Record<string, unknown>;
@@ -21,17 +23,22 @@ export function toolCallBody(part: AgentPart): ToolCallBody {
   const metadata = fieldsOf(state.metadata);
   const output = typeof state.output === "string" ? state.output : "";
   const content = contentOfTool(tool, { input, output, metadata });
+  const locations = locationsOfTool(tool, { input, output, content });
+  const target = targetOfTool(tool, input, locations);
+  const note = tool === "bash" ? shellFrame(output)?.note : undefined;
   const time = fieldsOf(state.time);
   return {
     toolCallId: typeof part.callID === "string" ? part.callID : part.id,
     tool,
-    title: titleOfTool(tool, input, typeof state.title === "string" ? state.title : ""),
-    kind: kindOfTool(tool),
+    title: titleOf(tool, { target, given: typeof state.title === "string" ? state.title : "" }),
+    target,
+    kind: toolOf(tool).kind,
     status: statuses[String(state.status)] ?? "pending",
     ...(Object.keys(input).length > 0 ? { rawInput: input } : {}),
     ...rawOutput(tool, { state, metadata }),
     content,
-    locations: locationsOfTool(input, content),
+    locations,
+    ...(note ? { note } : {}),
     ...(typeof state.error === "string" ? { error: state.error } : {}),
     ...(tool === "bash" && "exit" in metadata ? { exitCode: exitCode(metadata.exit) } : {}),
     ...(typeof time.start === "number" ? { startedAt: time.start } : {}),
@@ -39,8 +46,28 @@ export function toolCallBody(part: AgentPart): ToolCallBody {
   };
 }
 
+/**
+ * A body as it is written today, also of an entry that was stored before the log named targets and took frames
+ * apart. What is written now comes back as it is.
+ */
+export function upgradeToolCall(body: ToolCallBody): ToolCallBody {
+  if (body.target !== undefined) return body;
+  const { tool, rawInput: input = {}, rawOutput } = body;
+  const output = typeof rawOutput?.output === "string" ? rawOutput.output : "";
+  const made = body.content.length > 0 ? body.content : contentOfTool(tool, { input, output, metadata: {} });
+  const locations = locationsOfTool(tool, { input, output, content: made });
+  const note = tool === "bash" ? shellFrame(output)?.note : undefined;
+  const target = targetOfTool(tool, input, locations);
+  return { ...body, target, content: made, locations, ...(note ? { note } : {}) };
+}
+
 export function isFinalTool(body: ToolCallBody): boolean {
   return body.status === "completed" || body.status === "failed";
+}
+
+function titleOf(tool: string, { target, given }: { target: string; given: string }): string {
+  const title = toolOf(tool).title(target) || given || tool;
+  return title.split("\n", 1)[0]?.slice(0, 200) ?? tool;
 }
 
 function rawOutput(tool: string, { state, metadata }: { state: Fields; metadata: Fields }): { rawOutput?: Fields } {

@@ -1,4 +1,5 @@
-import type { ToolContent } from "../protocol/log-entry.ts";
+import type { ToolCallBody, ToolContent } from "../protocol/log-entry.ts";
+import { readFrame, shellFrame, taskResult } from "./tool-frames.ts";
 
 type Fields = Record<string, unknown>;
 
@@ -7,21 +8,40 @@ export function contentOfTool(tool: string, call: { input: Fields; output: strin
   const { input, output, metadata } = call;
   if (tool === "edit" || tool === "multiedit" || tool.endsWith("patch")) return editContent(input, metadata);
   if (tool === "write") return writeContent(input);
-  if (tool === "read") return textContent(readText(metadata) ?? "");
+  if (tool === "read") return textContent(readText(metadata) ?? readFrame(output)?.text ?? "");
+  if (tool === "bash") return printedContent(output);
   if (tool === "task") return textContent(taskResult(output));
   if (tool === "webfetch" || tool === "websearch" || tool === "skill") return textContent(output);
   return [];
 }
 
-export function locationsOfTool(input: Fields, content: readonly ToolContent[]): { path: string; line?: number }[] {
+/** The line is where what was read begins. */
+export function locationsOfTool(
+  tool: string,
+  call: { input: Fields; output: string; content: readonly ToolContent[] },
+): ToolCallBody["locations"] {
+  const { input, output, content } = call;
   const path = input.filePath ?? input.path;
-  const line = typeof input.offset === "number" ? { line: input.offset } : {};
+  const begins = tool === "read" ? readFrame(output)?.firstLine : undefined;
+  const line = begins
+    ? begins > 1
+      ? { line: begins }
+      : {}
+    : typeof input.offset === "number"
+      ? { line: input.offset }
+      : {};
   if (typeof path === "string" && path) return [{ path, ...line }];
   return content.flatMap((item) => (item.type === "diff" ? [{ path: item.path }] : []));
 }
 
 function textContent(text: string): ToolContent[] {
   return text ? [{ type: "content", content: { type: "text", text } }] : [];
+}
+
+/** Only what is not simply its output, which stands there already. */
+function printedContent(output: string): ToolContent[] {
+  const framed = shellFrame(output);
+  return framed ? [{ type: "content", content: { type: "text", text: framed.text } }] : [];
 }
 
 /** While it runs, what was asked for; once it is done, what was changed, with the lines around it. */
@@ -72,10 +92,6 @@ function hunksOf(patch: string): { oldText: string; newText: string }[] {
 function readText(metadata: Fields): string | null {
   const display = isFields(metadata.display) ? metadata.display : {};
   return typeof display.text === "string" ? display.text : null;
-}
-
-function taskResult(output: string): string {
-  return /<task_result>\n?([\s\S]*?)\n?<\/task_result>/.exec(output)?.[1] ?? output;
 }
 
 export function isFields(value: unknown): value is Fields {

@@ -3,6 +3,7 @@ import { failureOfAgent } from "./agent-failure.ts";
 import { applyMessage, applyMessagePart, readPart } from "./apply-message.ts";
 import { applyDelta, applyPlan, count, discardTry } from "./apply-part.ts";
 import type { LogChange, TurnSignal } from "./index.ts";
+import { toAskRequest } from "./to-ask-request.ts";
 import { isFields } from "./tool-content.ts";
 import type { AgentEvent, Output, TranslatorState } from "./translator-state.ts";
 
@@ -195,7 +196,7 @@ function applyAsked({ state, properties, out }: Application, type: "permission-a
   const { id } = properties;
   if (typeof id !== "string" || state.asks.has(id)) return;
   state.asks.set(id, "asked");
-  out.signals.push({ type, requestId: id, request: properties });
+  out.signals.push({ type, requestId: id, request: toAskRequest(properties) });
 }
 
 function applyReplied({ state, properties, out }: Application, type: "permission-replied" | "question-replied"): void {

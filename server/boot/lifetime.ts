@@ -37,9 +37,9 @@ export function createLifetime(logger: Pick<Logger, "error" | "warn">): Lifetime
     const late = sleep(limitMilliseconds, "late" as const, { ref: false });
     try {
       const outcome = await Promise.race([close(), late]);
-      if (outcome === "late") logger.warn({ part: name }, "A part did not end in time");
+      if (outcome === "late") logger.warn({ part: name }, "A part of the server did not stop in time");
     } catch (error) {
-      logger.error({ err: error, part: name }, "A part ended with an error");
+      logger.error({ err: error, part: name }, "A part of the server failed while it was stopped");
     }
   }
 

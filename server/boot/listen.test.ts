@@ -48,7 +48,7 @@ describe("listening", () => {
 
   it.each([
     ["192.0.2.1", "This machine has no address 192.0.2.1"],
-    ["nowhere.invalid", "The name nowhere.invalid leads nowhere"],
+    ["nowhere.invalid", "The name nowhere.invalid cannot be resolved"],
   ])("explains why it cannot listen on %s", async (host, sentence) => {
     await expect(listen({ server: makeServer(), host, port: anyPort })).rejects.toThrow(sentence);
   });

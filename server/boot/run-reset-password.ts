@@ -20,7 +20,7 @@ process.on("disconnect", () => interrupted.abort());
 
 try {
   const email = process.argv[2];
-  if (!email) throw new BootError("Whose password? npm run reset-password -- person@example.com");
+  if (!email) throw new BootError("Whose password should be reset? Run: npm run reset-password -- person@example.com");
   await withOwner(async (ownerUrl) => {
     const password = await resetPassword({ ownerUrl, email });
     console.log(

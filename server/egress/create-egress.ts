@@ -2,21 +2,23 @@ import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import type { HostException } from "../config.ts";
 import type { SandboxCaller } from "../gateway/index.ts";
 import type { Logger } from "../lib/logger.ts";
-import { type Checked, checkTarget } from "./check-target.ts";
+import { type Checked, checkTarget, type EgressRules } from "./check-target.ts";
 import type { Egress } from "./index.ts";
+import { createNameLookup, type NameLookup } from "./name-lookup.ts";
 import { bypassesProxy, ProxyRefusal, reachDirectly, reachThroughProxy } from "./reach.ts";
 import { parseTarget, type Target } from "./target.ts";
 
 export interface EgressOptions {
-  rules: { kind: "open" | "off"; allow: readonly HostException[] };
+  rules: EgressRules;
   /** The machine's own proxy for everything that is tunnelled; null without one. */
   proxy: { https: string | null; except: string };
   findCaller(headers: IncomingHttpHeaders): Promise<SandboxCaller | null>;
-  /** The tenant's own list; asked after the rules, which it cannot widen. All that is public by default. */
-  permits?: (caller: SandboxCaller, target: Target) => Promise<boolean> | boolean;
+  /** The tenant's own list; asked after the rules, which it cannot widen. */
+  permits(caller: SandboxCaller, target: Target): Promise<boolean> | boolean;
+  /** Closed with the egress. */
+  names?: NameLookup;
   logger: Pick<Logger, "debug" | "error">;
   maxTunnels?: number;
   idleMilliseconds?: number;
@@ -26,7 +28,7 @@ const connectMilliseconds = 15_000;
 
 /** A tunnel counts from the moment it is asked for, so that a thousand at once do not slip through together. */
 export function createEgress(options: EgressOptions): Egress {
-  const { rules, proxy, findCaller, permits = () => true, logger } = options;
+  const { rules, proxy, findCaller, permits, logger, names = createNameLookup() } = options;
   const { maxTunnels = 200, idleMilliseconds = 10 * 60_000 } = options;
   const counts = new Map<string, number>();
   const closing = new AbortController();
@@ -53,11 +55,14 @@ export function createEgress(options: EgressOptions): Egress {
     const target = parseTarget(request.url ?? "");
     if (!target) return refuse(socket, 403, "A connection needs a host name and a port.");
     const way = proxy.https && !bypassesProxy(target, proxy.except) ? proxy.https : null;
-    const checked = await checkTarget(target, { ...rules, proxied: way !== null });
+    const checked = await checkTarget({
+      target,
+      rules,
+      permits: () => permits(caller, target),
+      find: (host) => names.find(host, caller.sandboxId),
+      proxied: way !== null,
+    });
     if ("reason" in checked) return refuse(socket, checked.status, checked.reason);
-    if (!(await permits(caller, target))) {
-      return refuse(socket, 403, `${target.host} is not on your organisation's allow-list.`);
-    }
     const outside = await reach({ target, checked, way, socket });
     if (!outside) return;
     outside.setTimeout(idleMilliseconds, () => outside.destroy(new Error("idle")));
@@ -105,13 +110,14 @@ export function createEgress(options: EgressOptions): Egress {
       if (closing.signal.aborted) return refuse(socket, 503, "Dormouse is stopping.");
       const work = open(request, socket, head).catch((error: unknown) => {
         logger.error({ err: error }, "Egress failed");
-        refuse(socket, 500, "Dormouse could not open this connection. Its log says why.");
+        refuse(socket, 500, "Dormouse could not open this connection. The server's log says why.");
       });
       tunnels.add(work);
       void work.finally(() => tunnels.delete(work));
     },
     async close() {
       closing.abort();
+      names.close();
       await Promise.all(tunnels);
     },
   };
@@ -131,7 +137,8 @@ function refuse(socket: Duplex, status: number, reason: string): void {
   if (socket.destroyed) return;
   const body = Buffer.from(`${reason}\n`);
   // The first line says why as well: most programs show it and not the body.
-  const phrase = `${phrases[status]}: ${reason.replace(/[^\x20-\x7e]/g, "?").slice(0, 200)}`;
+  const plain = reason.replaceAll("→", ">").replace(/[^\x20-\x7e]/g, "?");
+  const phrase = `${phrases[status]}: ${plain.slice(0, 200)}`;
   socket.end(
     `HTTP/1.1 ${status} ${phrase}\r\ncontent-type: text/plain; charset=utf-8\r\ncontent-length: ${body.length}\r\nconnection: close\r\n\r\n${body}`,
     () => socket.destroy(),

@@ -9,8 +9,11 @@ import {
 import { type AddressInfo, connect, createServer, type Server as NetServer, type Socket } from "node:net";
 import { pino } from "pino";
 import { afterEach, describe, expect, it } from "vitest";
+import { checkTarget } from "./check-target.ts";
 import { createEgress, type EgressOptions } from "./create-egress.ts";
 import type { Egress } from "./index.ts";
+import { createNameLookup } from "./name-lookup.ts";
+import { startNameServer } from "./test-name-server.ts";
 
 // Tunnels run over real sockets; what is private here is reached by the exceptions, as a mirror would be.
 const open: (() => Promise<unknown>)[] = [];
@@ -43,6 +46,7 @@ async function startEgress(change: Partial<EgressOptions> = {}): Promise<{ port:
     rules: { kind: "open", allow: [] },
     proxy: { https: null, except: "" },
     findCaller,
+    permits: () => true,
     logger: pino({ level: "silent" }),
     ...change,
   });
@@ -111,7 +115,7 @@ describe("a tunnel", () => {
       reason: expect.stringContaining("link-local"),
     });
     expect(await tunnel(port, "[::ffff:127.0.0.1]:80")).toMatchObject({ status: 403 });
-    expect(await tunnel(port, "8.8.8.8:25")).toMatchObject({ status: 403, reason: expect.stringContaining("Port 25") });
+    expect(await tunnel(port, "8.8.8.8:25")).toMatchObject({ status: 403, reason: expect.stringContaining("port 25") });
     expect(await tunnel(port, "0x7f.1:80")).toMatchObject({ status: 403 });
   });
 
@@ -135,8 +139,61 @@ describe("a tunnel", () => {
       return false;
     };
     const { port } = await startEgress({ rules: allow(target), permits });
-    expect(await tunnel(port, `127.0.0.1:${target}`)).toMatchObject({ status: 403 });
+    expect(await tunnel(port, `127.0.0.1:${target}`)).toMatchObject({
+      status: 403,
+      reason:
+        "127.0.0.1 is not on your organisation's list of allowed hosts. An admin can add it in Settings → Network.\n",
+    });
     expect(asked).toEqual(["t", "127.0.0.1"]);
+  });
+
+  it("goes to the address that was checked, whatever the name leads to by then", async () => {
+    const target = await listen(echo());
+    const answers = ["192.0.2.7", "127.0.0.1"];
+    const server = await startNameServer((name) => {
+      if (name === "silent.example") return null;
+      if (name === "inside.example") return { addresses: ["10.0.0.8", "fd00::8"], ttl: 0 };
+      if (name === "mixed.example") return { addresses: ["127.0.0.1", "::1", "10.0.0.1"] };
+      return { addresses: [answers.shift() ?? "10.9.9.9"], ttl: 0, deaf6: true };
+    });
+    const names = createNameLookup({ servers: [server.address], timeoutMilliseconds: 200 });
+    open.push(server.close);
+    const { port } = await startEgress({ rules: allow(target, "excepted.example"), names });
+    const refused = { status: 403, reason: expect.stringContaining("which sandboxes may not reach") };
+    expect(await tunnel(port, "inside.example:443")).toMatchObject(refused);
+    expect(await tunnel(port, "mixed.example:443")).toMatchObject(refused);
+    expect(await tunnel(port, "silent.example:443")).toMatchObject({
+      status: 504,
+      reason: "silent.example could not be looked up within 5 s.\n",
+    });
+    // The first answer is public: had it been asked again for connecting, the tunnel would lead to this machine.
+    const asked: string[] = [];
+    const rebound = await checkTarget({
+      target: { host: "rebound.example", port: 443 },
+      rules: { kind: "open", allow: [] },
+      permits: () => true,
+      find: (host) => {
+        asked.push(host);
+        return names.find(host, "s");
+      },
+      proxied: false,
+    });
+    expect(rebound).toEqual({ addresses: [{ address: "192.0.2.7", family: 4 }] });
+    expect(asked).toEqual(["rebound.example"]);
+    // This one leads elsewhere from its second answer on.
+    const { status, socket } = await tunnel(port, `excepted.example:${target}`);
+    expect(status).toBe(200);
+    expect(server.asked.filter((question) => question === "excepted.example A")).toHaveLength(1);
+    socket.destroy();
+  });
+
+  it("is not looked up where the organisation does not allow it", async () => {
+    const server = await startNameServer(() => ({ addresses: ["192.0.2.1"] }));
+    open.push(server.close);
+    const names = createNameLookup({ servers: [server.address] });
+    const { port } = await startEgress({ permits: () => false, names });
+    expect(await tunnel(port, "secret-in-a-name.example:443")).toMatchObject({ status: 403 });
+    expect(server.asked).toEqual([]);
   });
 
   it("says that a target is unknown or does not listen", async () => {
@@ -147,7 +204,7 @@ describe("a tunnel", () => {
     expect(await tunnel(port, `127.0.0.1:${target}`)).toMatchObject({ status: 502 });
     expect(await tunnel(port, "name.invalid:443")).toMatchObject({
       status: 502,
-      reason: expect.stringContaining("not known"),
+      reason: expect.stringContaining("was not found"),
     });
   });
 

@@ -9,7 +9,7 @@ import type { Target } from "./target.ts";
 export async function reachDirectly(target: Target, { addresses }: Checked, signal: AbortSignal): Promise<Socket> {
   const lookup: LookupFunction = (_name, options, done) => {
     const [first] = addresses;
-    if (options.all) done(null, addresses);
+    if (options.all) done(null, [...addresses]);
     else done(null, first?.address ?? "", first?.family);
   };
   signal.throwIfAborted();

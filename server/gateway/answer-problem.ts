@@ -57,7 +57,7 @@ export const problems = {
   },
   internal: {
     status: 500,
-    message: "Dormouse could not forward this call to the model. Its log says why.",
+    message: "Dormouse could not forward this call to the model. The server's log says why.",
     type: "server_error",
     code: "gateway_failed",
   },

@@ -54,6 +54,7 @@ export async function createTestGateway(
     rules: { kind: "open", allow: [] },
     proxy: { https: null, except: "" },
     findCaller: (headers) => callers.find(headers),
+    permits: () => true,
     logger,
     ...options.egress,
   });

@@ -27,7 +27,7 @@ export function createLoop({ name, everyMilliseconds, run, logger, stopMilliseco
       try {
         await run(signal);
       } catch (error) {
-        if (!signal.aborted) logger.error({ err: error, loop: name }, "A background loop failed; it goes on");
+        if (!signal.aborted) logger.error({ err: error, loop: name }, "A background loop failed and continues");
       }
       await sleep(everyMilliseconds, undefined, { signal, ref: false }).catch(() => {});
     }

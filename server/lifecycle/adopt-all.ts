@@ -111,19 +111,25 @@ async function adoptOne(
 
 async function endOrphans(context: LifecycleContext, live: ReadonlySet<string>, signal: AbortSignal): Promise<void> {
   const { backends, logger, deadlines } = context;
-  const ends = backends.all.map(async (backend) => {
-    const orphans = (await backend.list(signal)).filter(({ sandboxId, running }) => running && !live.has(sandboxId));
-    const outcomes = await Promise.allSettled(
-      orphans.map(({ sandboxId, address }) => {
-        logger.warn({ sandboxId }, "A sandbox ran that nobody knows to be awake: ending it");
-        return backend.terminate(sandboxId, address, AbortSignal.timeout(deadlines.terminateMilliseconds));
-      }),
-    );
-    for (const outcome of outcomes) {
-      if (outcome.status === "rejected") logger.error({ err: outcome.reason }, "An orphan could not be ended");
-    }
+  const listed = await Promise.all(
+    backends.all.map(async (backend) => {
+      // One that does not answer now is none of the others' business.
+      const sandboxes = await backend.list(signal).catch((error: unknown) => {
+        signal.throwIfAborted();
+        logger.error({ err: error, backend: backend.kind }, "A backend did not say what it runs");
+        return [];
+      });
+      return sandboxes.map((sandbox) => ({ ...sandbox, backend }));
+    }),
+  );
+  const orphans = listed.flat().filter(({ sandboxId, running }) => running && !live.has(sandboxId));
+  const ends = orphans.map(async ({ sandboxId, address, backend }) => {
+    logger.warn({ sandboxId }, "A sandbox was running that should not be awake: ending it");
+    await backend.terminate(sandboxId, address, AbortSignal.timeout(deadlines.terminateMilliseconds));
   });
-  await Promise.all(ends);
+  for (const outcome of await Promise.allSettled(ends)) {
+    if (outcome.status === "rejected") logger.error({ err: outcome.reason }, "An orphan could not be ended");
+  }
 }
 
 function* inBatches<Item>(items: readonly Item[], size: number): Generator<Item[]> {

@@ -25,7 +25,7 @@ let agentSession: string;
 beforeAll(async () => {
   test = await createLifecycleTest();
   packages = await servePackages();
-  const server = await test.startServer({ allow: [{ host: "127.0.0.2", port: packages.port }] });
+  const server = await test.startServer({ agent: "opencode", allow: [{ host: "127.0.0.2", port: packages.port }] });
   const sessionId = await test.createSession();
   ({ sidecar, sandboxId } = await ensure(server, { actor: test.actor, sessionId }));
   ({ directory } = await sidecar.prepareWorkspace(sessionId, AbortSignal.timeout(20_000)));

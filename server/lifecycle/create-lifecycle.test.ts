@@ -9,7 +9,7 @@ import { childrenOf, withEnvironment } from "../sandboxes/backends/local/process
 import { createSandboxPaths } from "../sandboxes/backends/local/sandbox-paths.ts";
 import { createLifecycleTest, ensure, type LifecycleTest, type TestServer } from "./test/test-lifecycle.ts";
 
-// Each test wakes the real agent, some of them three times.
+// Each test wakes a sandbox, some of them three times; the first one with the real agent.
 vi.setConfig({ testTimeout: 120_000 });
 
 let test: LifecycleTest;
@@ -49,7 +49,7 @@ async function lifeOf(sandboxId: string) {
 
 describe("waking", () => {
   it("starts the sandbox and its agent once for all who ask, and tells them the phases", async () => {
-    server = await test.startServer();
+    server = await test.startServer({ agent: "opencode" });
     const [one, two] = await Promise.all([wakeSession(), wakeSession()]);
     expect(one.phases).toEqual(["starting-sandbox", "starting-agent", "running"]);
     expect(two.sidecar.bootId).toBe(one.sidecar.bootId);

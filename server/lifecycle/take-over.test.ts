@@ -9,7 +9,7 @@ import type { RunningSandbox } from "./index.ts";
 import { compose } from "./test/test-composition.ts";
 import { createLifecycleTest, ensure, type LifecycleTest, type TestServer } from "./test/test-lifecycle.ts";
 
-// Each test wakes the real agent.
+// Each test wakes a sandbox; the first one with the real agent.
 vi.setConfig({ testTimeout: 120_000 });
 
 let test: LifecycleTest;
@@ -73,7 +73,10 @@ const agentLife = async (sandbox: Pick<RunningSandbox, "sidecar"> | undefined) =
 
 describe("a server that stays", () => {
   it("takes over the sandbox of one that is gone once its lease has lapsed, and the gone one writes nothing", async () => {
-    const gone = await test.startServer({ lifecycle: { deadlines: { renewEveryMilliseconds: 3_600_000 } } });
+    const gone = await test.startServer({
+      agent: "opencode",
+      lifecycle: { deadlines: { renewEveryMilliseconds: 3_600_000 } },
+    });
     const mine = await wakeSession(gone);
     server = await test.startServer({
       lifecycle: { homeId: "elsewhere", deadlines: { takeOverEveryMilliseconds: 50 } },

@@ -123,7 +123,7 @@ describe("a provider", () => {
 
   it.each([
     [{ kind: "openai", key: undefined, baseUrl: undefined }, "needs a key"],
-    [{ baseUrl: undefined }, "needs its address"],
+    [{ baseUrl: undefined }, "Enter the address"],
     [{ baseUrl: "ftp://example.org" }, "must begin with http"],
     [{ baseUrl: "https://user:pw@example.org/v1" }, "must not contain a password"],
     [{ key: "sk with spaces" }, "cannot contain spaces"],
@@ -174,6 +174,6 @@ describe("the default model", () => {
       { id: "a", name: "A", enabled: true },
       { id: "a", name: "A", enabled: false },
     ];
-    await expect(models.chooseModels(admin, added.id, twice)).rejects.toThrow("once only");
+    await expect(models.chooseModels(admin, added.id, twice)).rejects.toThrow("only once");
   });
 });

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { providerLimits } from "../protocol/limits.ts";
+import { maxModelIdLength, maxProviderKeyLength, maxProviderNameLength } from "../protocol/limits.ts";
 import { type ProviderKind, providerKinds } from "./index.ts";
 
 export const defaultBaseUrls: Record<ProviderKind, string | undefined> = {
@@ -14,7 +14,7 @@ export const providerInput = z.object({
     .string()
     .trim()
     .min(1, "Enter a name for the provider.")
-    .max(providerLimits.maxName, `A name can have at most ${providerLimits.maxName} characters.`),
+    .max(maxProviderNameLength, `A name can have at most ${maxProviderNameLength} characters.`),
   baseUrl: z
     .string()
     .trim()
@@ -28,8 +28,11 @@ export const providerInput = z.object({
   key: z
     .string()
     .trim()
-    .max(providerLimits.maxKey, "That key is too long.")
-    .regex(/^[\x21-\x7e]*$/, "A key has no spaces or special characters. Was something else copied with it?")
+    .max(maxProviderKeyLength, "That key is too long.")
+    .regex(
+      /^[\x21-\x7e]*$/,
+      "A key cannot contain spaces or special characters. Check that nothing else was copied with it.",
+    )
     .optional()
     .transform((value) => value || undefined),
 });
@@ -37,7 +40,7 @@ export const providerInput = z.object({
 export const modelList = z
   .array(
     z.object({
-      id: z.string().trim().min(1, "A model needs its id.").max(providerLimits.maxModelId),
+      id: z.string().trim().min(1, "A model needs its id.").max(maxModelIdLength),
       name: z.string().trim().min(1).max(200),
       enabled: z.boolean(),
     }),

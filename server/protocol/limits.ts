@@ -1,17 +1,20 @@
-/** Limits that more than one of server, sidecar and pages must agree on. In characters unless the name says otherwise. */
-
+/** Limits that more than one of server, sidecar and pages must agree on. Lengths are in characters. */
 export const maxPromptBytes = 256 * 1024;
+export const maxAnswerLength = 10_000;
 export const maxTitleLength = 200;
 
-export const accountLimits = {
-  minPassword: 12,
-  maxPassword: 200,
-  maxName: 100,
-  maxEmail: 254,
-  maxInviteNote: 200,
-} as const;
+export const maxNameLength = 100;
+export const maxEmailLength = 254;
+export const minPasswordLength = 12;
+export const maxPasswordLength = 200;
+export const maxInviteNoteLength = 200;
 
-export const providerLimits = { maxName: 60, maxKey: 500, maxModelId: 200 } as const;
+export const maxProviderNameLength = 60;
+export const maxProviderKeyLength = 500;
+export const maxModelIdLength = 200;
+
+export const tooLongPrompt = (size: string) =>
+  `This message is ${size}. The limit is ${maxPromptBytes / 1024} KB. Put long text in a file and ask the agent to read it.`;
 
 /** Of one workspace, unpacked: what a snapshot takes and a restore accepts. */
 export const workspaceLimits = { maxBytes: 4 * 1024 ** 3, maxEntries: 500_000 } as const;

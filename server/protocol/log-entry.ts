@@ -11,7 +11,7 @@ const text = z.object({
   text: z.string(),
   /** The number of the entry whose text this one continues: text closes at 8 KB. */
   continues: z.number().int().optional(),
-  /** A try that failed: opencode began the answer again. */
+  /** A try that failed: the agent began the answer again. */
   discarded: z.boolean().optional(),
 });
 
@@ -25,9 +25,11 @@ export const toolStatuses = ["pending", "in_progress", "completed", "failed"] as
 
 const toolCall = z.object({
   toolCallId: z.string(),
-  /** opencode's own name of the tool: bash, edit, todowrite … */
+  /** A row of the tool table (`tools.ts`), or the agent's own name of a tool that is not in it. */
   tool: z.string(),
   title: z.string(),
+  /** What it works on: a path, a command, a pattern; empty where nothing is named. Missing in entries stored before. */
+  target: z.string().optional(),
   kind: z.enum(toolKinds),
   status: z.enum(toolStatuses),
   rawInput: z.record(z.string(), z.unknown()).optional(),
@@ -35,6 +37,8 @@ const toolCall = z.object({
   content: z.array(toolContent).default([]),
   locations: z.array(z.object({ path: z.string(), line: z.number().optional() })).default([]),
   error: z.string().optional(),
+  /** What the agent says about how it ended, beside what it printed. */
+  note: z.string().optional(),
   /** Of a finished shell command. */
   exitCode: z.number().int().nullable().optional(),
   startedAt: z.number().optional(),
@@ -57,7 +61,7 @@ const ask = z.object({
   agentRequestId: z.string(),
   kind: z.enum(["permission", "question"]),
   state: z.enum(["pending", "answered", "withdrawn"]),
-  /** opencode's request, as it came. */
+  /** An `AskRequest`. Rows are old, so readers are tolerant. */
   request: z.record(z.string(), z.unknown()),
   answer: z.unknown().optional(),
 });
@@ -93,7 +97,7 @@ export const entryBodies = {
   usage: usageBody,
   "sandbox-phase": sandboxPhase,
   "memory-note": z.object({ status: z.string(), message: z.string() }),
-  /** opencode tries again after `reason`; the entries named are marked as discarded. */
+  /** The agent tries again after `reason`; the entries named are marked as discarded. */
   "parts-discard": z.object({ numbers: z.array(z.number()), attempt: z.number(), reason: z.string() }),
   /** The turns named were taken back: the agent forgets them, and their files are as before. They stay readable. */
   "turn-undo": z.object({ turnIds: z.array(z.string()) }),
@@ -126,6 +130,21 @@ export interface LogEntryOf<Kind extends EntryKind> {
 }
 
 export type LogEntry = { [Kind in EntryKind]: LogEntryOf<Kind> }[EntryKind];
+
+/** As a page has it. `children`, of a tool call: how many entries are directly `under` it, when it was read. */
+export type PageEntry = LogEntry & { children?: number };
+
+/**
+ * A part of the log whose entries are all `under` the same tool call, or all at the root; ascending by number.
+ * It neither begins nor ends between a text and what continues it.
+ */
+export interface LogPage {
+  entries: PageEntry[];
+  /** Of the session: everything written up to it is in what was read. */
+  version: number;
+  /** The page before this one is read with this as `before`; null when there is none. */
+  earlier: number | null;
+}
 
 /** Text that was just appended to an open `agent_message` or `agent_thought`. Not durable by itself, so without a version. */
 export interface LogDelta {

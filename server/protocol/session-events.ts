@@ -7,11 +7,12 @@ import type { SandboxState } from "./sandbox.ts";
  *
  * `event: entries` carries an SSE id: the session's version, or for the shared connection a cursor
  * over all followed versions (`encodeCursor`). `delta`, `session`, `files` and `stopping` carry none. A
- * viewer that comes back with an id receives, whole, every entry changed since. Text that a viewer has
- * from deltas is not sent again while it grows: `entries` may then be empty and only raise the version.
+ * viewer that comes back with an id receives, whole, every entry changed since, in pages: all but the
+ * last say `more`, and each may be gone on from. Text that a viewer has from deltas is not sent
+ * again while it grows: `entries` may then be empty and only raise the version.
  */
 export type SessionEvent =
-  | { event: "entries"; data: { entries: LogEntry[]; version: number } }
+  | { event: "entries"; data: { entries: LogEntry[]; version: number; more?: boolean } }
   | { event: "delta"; data: LogDelta }
   | { event: "session"; data: SessionState }
   /** Files of the session's directory changed: paths relative to it, or `all` when there were too many to name. */

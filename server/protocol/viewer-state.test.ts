@@ -47,6 +47,20 @@ test("a delta that would leave a hole waits for the whole entry", () => {
   expect(texts(applySessionEvents(state, [delta(2, 0, "unknown entry")]))).toEqual(["Hello"]);
 });
 
+test("a log that comes in pages, the newest entries first and some pages twice, is the same as one that came whole", () => {
+  const log = Array.from({ length: 50 }, (_, index) => entry(index + 1, ((index * 7) % 50) + 1, `text ${index}`));
+  const whole = applySessionEvents(emptyViewerState, [entries(50, ...log)]);
+  let state: ViewerState = { ...emptyViewerState, entries: log.slice(-10) };
+  const pages = Array.from({ length: 10 }, (_, page) =>
+    entries(page * 5 + 5, ...log.filter(({ version }) => Math.ceil(version / 5) === page + 1)),
+  );
+  for (const [index, page] of pages.entries()) {
+    state = applySessionEvents(state, [page, pages[Math.max(0, index - 2)] ?? page]);
+    expect(state.version).toBe(page.data.version);
+  }
+  expect(state).toEqual(whole);
+});
+
 test("what changes nothing returns the same state", () => {
   const state = applySessionEvents(emptyViewerState, [entries(1, entry(1, 1, "Hello"))]);
   expect(applySessionEvents(state, [delta(1, 0, "Hell"), entries(1), { event: "stopping", data: {} }])).toBe(state);

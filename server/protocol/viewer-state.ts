@@ -4,14 +4,14 @@ import type { SessionEvent, SessionState } from "./session-events.ts";
 /**
  * What a viewer holds of one session, and how events change it. Pure and idempotent: an event may
  * come twice, late or again after a reconnect, and the state is the same (invariant 15). `version`
- * is where to go on from after a reconnect.
+ * is where to go on from after a reconnect: everything up to it is here, and perhaps entries beyond it.
  */
 export interface ViewerState {
   readonly version: number;
   /** Ascending by number. */
   readonly entries: readonly LogEntry[];
   readonly session: SessionState | null;
-  /** A delta came that could not be placed: the entry it belongs to has to come whole. */
+  /** A delta came that does not fit what is here: the entry it belongs to has to come whole. */
   readonly gap: boolean;
 }
 
@@ -39,7 +39,7 @@ export function applySessionEvents(state: ViewerState, events: readonly SessionE
 
 /** Whether the entry was news. */
 function putEntry(known: readonly LogEntry[], entry: LogEntry, writable: () => LogEntry[]): boolean {
-  const index = findPlace(known, entry.number);
+  const index = positionOf(known, entry.number);
   const before = known[index];
   if (before?.number !== entry.number) writable().splice(index, 0, entry);
   else if (before.version < entry.version) writable()[index] = entry;
@@ -50,7 +50,7 @@ function putEntry(known: readonly LogEntry[], entry: LogEntry, writable: () => L
 /** False for a delta that begins beyond what is here: it would leave a hole and waits for the whole entry. */
 function growEntry(known: readonly LogEntry[], delta: LogDelta, writable: () => LogEntry[]): boolean {
   const { number, offset, text } = delta;
-  const index = findPlace(known, number);
+  const index = positionOf(known, number);
   const entry = known[index];
   if (entry?.number !== number) return false;
   // A final entry came whole: what follows it is a straggler, perhaps of a server that was taken over from.
@@ -68,7 +68,7 @@ function isText(entry: LogEntry): entry is Extract<LogEntry, { kind: "agent_mess
 }
 
 /** Where the entry is or would be. Nearly always the last one, so the search begins there. */
-function findPlace(entries: readonly LogEntry[], number: number): number {
+function positionOf(entries: readonly LogEntry[], number: number): number {
   const last = entries.at(-1);
   if (!last || last.number < number) return entries.length;
   if (last.number === number) return entries.length - 1;

@@ -108,7 +108,7 @@ export function createSidecarClient(options: SidecarClientOptions): SidecarClien
         const { agent, gate } = await client.health(signal);
         if (agent.state === "running") return;
         const words = agent.cause ? `: ${agent.cause}` : ".";
-        if (gate === "closed") throw new AppError("unavailable", "The agent still waits for its history.");
+        if (gate === "closed") throw new AppError("unavailable", "The agent is still waiting for its history.");
         if (agent.state === "failed") throw new AppError("unavailable", `The agent does not start${words}`);
         if (Date.now() > deadline) throw new AppError("timeout", `The agent did not start in time${words}`);
         await sleep(50, undefined, { signal });

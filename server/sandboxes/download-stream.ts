@@ -88,7 +88,7 @@ function proved(
     };
     const isWhole = given[streamTrailers.bodyHash] === download.bodyHash;
     if (!isWhole || !isDownloadProof(download, given[streamTrailers.bodyProof] ?? "", bootSecret)) {
-      throw new AppError("upstream", "What the sandbox sent was cut or changed on its way.");
+      throw new AppError("upstream", "The data from the sandbox was cut off or changed on its way.");
     }
     note = download.note;
   }

@@ -5,14 +5,22 @@ import { AppError } from "../errors.ts";
 import { followLog } from "./follow-log.ts";
 import { followMany } from "./follow-many.ts";
 import { createLogHub, type LogHub } from "./log-hub.ts";
+import { type PageLimits, pageLimits, readChanges, readPage } from "./log-pages.ts";
 import { createLogWriter } from "./log-writer.ts";
-import { readLog, readState, readTurnEntries } from "./read-log.ts";
+import { readState, readTurnEntries } from "./read-log.ts";
 import type { SessionLog } from "./session-log.ts";
 
 const channel = "dormouse_log";
 
-/** `hub` is shared with whoever else tells viewers something, such as the file watch. */
-export function createSessionLog({ database, hub = createLogHub() }: { database: Database; hub?: LogHub }): SessionLog {
+export interface SessionLogOptions {
+  database: Database;
+  /** Shared with whoever else tells viewers something, such as the file watch. */
+  hub?: LogHub;
+  limits?: PageLimits;
+}
+
+export function createSessionLog(options: SessionLogOptions): SessionLog {
+  const { database, hub = createLogHub(), limits = pageLimits } = options;
   const origin = randomUUID();
   const listener = database.listen([channel], {
     onNotify(_channel, payload) {
@@ -57,7 +65,8 @@ export function createSessionLog({ database, hub = createLogHub() }: { database:
       const held = sandboxId && bootId ? { sandboxId, leaseEpoch, bootId } : null;
       return createLogWriter({ database, hub, origin, actor, sessionId, turnId, held, restored });
     },
-    read: (input) => readLog(database, input),
+    read: (input) => readChanges(database, { ...input, limits }),
+    page: ({ under = null, before = null, ...input }) => readPage(database, { ...input, under, before, limits }),
     async readTurn(input) {
       const entries = (await readTurnEntries(database, input))?.entries ?? [];
       const keys = new Map(entries.map(({ number, key }) => [number, key]));
@@ -77,7 +86,7 @@ export function createSessionLog({ database, hub = createLogHub() }: { database:
         actor,
         after,
         signal,
-        read: (version) => readLog(database, { actor, sessionId, after: version }),
+        read: (version) => readChanges(database, { actor, sessionId, after: version, limits }),
         state: () => shareState(actor, sessionId),
       }),
     followMany: (input) => followMany(log, input),

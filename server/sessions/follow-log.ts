@@ -2,14 +2,14 @@ import type { Actor } from "../auth/index.ts";
 import { AppError } from "../errors.ts";
 import type { SessionEvent, SessionState } from "../protocol/session-events.ts";
 import type { LiveEvent, LogHub } from "./log-hub.ts";
-import type { ReadLog } from "./read-log.ts";
+import type { ChangesPage } from "./log-pages.ts";
 
 const maxWaitingEvents = 500;
 const maxWaitingCharacters = 512 * 1024;
 
 export interface FollowInput {
   hub: LogHub;
-  read: (after: number) => Promise<ReadLog | null>;
+  read: (after: number) => Promise<ChangesPage | null>;
   state: () => Promise<SessionState | null>;
   sessionId: string;
   actor: Actor;
@@ -19,7 +19,8 @@ export interface FollowInput {
 
 /**
  * One viewer. Live events wait in a bounded queue until they are fetched; when there are too many,
- * they are dropped and the log is read after the version that was last handed out instead.
+ * they are dropped and the log is read after the version that was last handed out instead: a page at a
+ * time, each when the one before was taken, and live again with the last.
  *
  * Subscribes before it reads: what happens between the two arrives twice and is idempotent; the other
  * order would lose it. Text that is shown but not yet durable is flushed before the read.
@@ -78,9 +79,12 @@ export async function* followLog(input: FollowInput): AsyncGenerator<SessionEven
         const read = await input.read(version);
         if (!read) throw new AppError("not-found", "There is no such session.");
         version = read.version;
-        await hub.settle(sessionId);
-        waiting = withoutCovered(waiting, version);
-        if (!signal.aborted) yield { event: "entries", data: read };
+        if (read.more) fallBehind();
+        else {
+          await hub.told(sessionId);
+          waiting = withoutCovered(waiting, version);
+        }
+        if (!signal.aborted) yield { event: "entries", data: toData(read) };
         continue;
       }
       const next = waiting.shift();
@@ -101,6 +105,10 @@ export async function* followLog(input: FollowInput): AsyncGenerator<SessionEven
     leave();
     signal.removeEventListener("abort", onAbort);
   }
+}
+
+function toData({ entries, version, more }: ChangesPage) {
+  return more ? { entries, version, more } : { entries, version };
 }
 
 /**

@@ -14,7 +14,8 @@ export interface LogSubscriber {
 /** Neither call throws: a writer that failed tells whoever uses it. */
 export interface HubWriter {
   flush(): Promise<void>;
-  settle(): Promise<void>;
+  /** Resolves once the batch that is being written, if any, was told to viewers. */
+  told(): Promise<void>;
 }
 
 /** Where writers and viewers of one process meet. Holds nothing: what must last is in the log. */
@@ -27,7 +28,7 @@ export interface LogHub {
   addWriter(sessionId: string, writer: HubWriter): () => void;
   flush(sessionId: string): Promise<void>;
   /** Resolves once every batch that is in the log by now was told to viewers too. */
-  settle(sessionId: string): Promise<void>;
+  told(sessionId: string): Promise<void>;
   /** Hears of the first viewer of a session, and of the last one that leaves. */
   onFollowed(listener: (sessionId: string, followed: boolean) => void): void;
   isFollowed(sessionId: string): boolean;
@@ -58,8 +59,8 @@ export function createLogHub(): LogHub {
     async flush(sessionId) {
       await Promise.all([...(writers.get(sessionId) ?? [])].map((writer) => writer.flush()));
     },
-    async settle(sessionId) {
-      await Promise.all([...(writers.get(sessionId) ?? [])].map((writer) => writer.settle()));
+    async told(sessionId) {
+      await Promise.all([...(writers.get(sessionId) ?? [])].map((writer) => writer.told()));
     },
     onFollowed(listener) {
       listeners.push(listener);

@@ -49,7 +49,7 @@ export function createLogWriter(input: LogWriterInput): LogWriter {
   let closed = false;
   const leave = hub.addWriter(sessionId, {
     flush: () => flush().catch(() => {}),
-    settle: async () => writing?.catch(() => {}),
+    told: async () => writing?.catch(() => {}),
   });
 
   const isDirty = () => drafts.dirty.size > 0 || title !== null || turn !== null;

@@ -1,17 +1,14 @@
 import { sql } from "drizzle-orm";
 import type { Database, Transaction } from "../../db/client.ts";
+import { upgradeEntryBody } from "../agent/index.ts";
 import type { Actor } from "../auth/index.ts";
 import { sessionId as sessionIdSchema } from "../protocol/ids.ts";
-import type { LogEntry } from "../protocol/log-entry.ts";
+import type { EntryBody, EntryKind, LogEntry } from "../protocol/log-entry.ts";
 import type { SessionState } from "../protocol/session-events.ts";
 
-export interface ReadLog {
-  entries: LogEntry[];
-  version: number;
-}
+const maxRowsAtOnce = 500;
 
-interface EntryRow extends Record<string, unknown> {
-  session_version: string;
+export interface EntryRow extends Record<string, unknown> {
   number: string | null;
   version: string;
   turn_id: string | null;
@@ -21,24 +18,6 @@ interface EntryRow extends Record<string, unknown> {
   at: Date | string;
   body: unknown;
   key: string | null;
-}
-
-/** One statement, so that entries and version are of one moment. Null when the session is not this person's. */
-export async function readLog(
-  database: Database,
-  { actor, sessionId, after }: { actor: Actor; sessionId: string; after: number },
-): Promise<ReadLog | null> {
-  if (!sessionIdSchema.safeParse(sessionId).success) return null;
-  const rows = await database.transaction(actor, (tx) =>
-    tx.execute<EntryRow>(sql`
-      select s.version as session_version, e.number, e.version, e.turn_id, e.kind, e.open, e.under, e.body,
-        e.created_at as at
-      from sessions s left join log_entries e on e.session_id = s.id and e.version > ${after}
-      where s.id = ${sessionId} order by e.number`),
-  );
-  const [first] = rows;
-  if (!first) return null;
-  return { entries: first.number === null ? [] : rows.map(toEntry), version: Number(first.session_version) };
 }
 
 /**
@@ -54,7 +33,7 @@ export async function readTurnEntries(
       sql`select version, last_number from sessions where id = ${sessionId} for update`,
     );
     if (!session) return null;
-    const rows = turnId ? await keyedEntries(tx, turnId) : [];
+    const rows = turnId ? await keyedEntries(tx, sessionId, turnId) : [];
     return {
       entries: rows.map((row) => ({ ...toEntry(row), key: row.key ?? "" })),
       version: Number(session.version),
@@ -63,13 +42,20 @@ export async function readTurnEntries(
   });
 }
 
-async function keyedEntries(tx: Transaction, turnId: string): Promise<EntryRow[]> {
-  return tx.execute<EntryRow>(sql`
-    select number, version, turn_id, kind, open, under, body, key, created_at as at from log_entries
-    where turn_id = ${turnId} and key is not null order by number`);
+/** The writer needs all of them, but no answer of the database has to hold them all. */
+async function keyedEntries(tx: Transaction, sessionId: string, turnId: string): Promise<EntryRow[]> {
+  const all: EntryRow[] = [];
+  for (let after = 0; ; after = Number(all.at(-1)?.number)) {
+    const page = await tx.execute<EntryRow>(sql`
+      select number, version, turn_id, kind, open, under, body, key, created_at as at from log_entries
+      where session_id = ${sessionId} and turn_id = ${turnId} and key is not null and number > ${after}
+      order by number limit ${maxRowsAtOnce}`);
+    all.push(...page);
+    if (page.length < maxRowsAtOnce) return all;
+  }
 }
 
-function toEntry(row: EntryRow): LogEntry {
+export function toEntry(row: EntryRow): LogEntry {
   return {
     number: Number(row.number),
     version: Number(row.version),
@@ -78,7 +64,7 @@ function toEntry(row: EntryRow): LogEntry {
     open: row.open,
     under: row.under === null ? null : Number(row.under),
     at: new Date(row.at).toISOString(),
-    body: row.body,
+    body: upgradeEntryBody(row.kind as EntryKind, row.body as EntryBody),
   } as LogEntry;
 }
 

@@ -5,7 +5,8 @@ import { maxTextPerEntry, type TextBody } from "../protocol/log-entry.ts";
 import type { SessionEvent } from "../protocol/session-events.ts";
 import { emptyViewerState, type ViewerState } from "../protocol/viewer-state.ts";
 import { createSessionLog } from "./create-session-log.ts";
-import { createTestLog, shown, type TestLog, watch } from "./test-log.ts";
+import type { SessionLog } from "./session-log.ts";
+import { createRandom, createTestLog, readAll, shown, type TestLog, watch } from "./test-log.ts";
 
 let test_: TestLog;
 beforeAll(async () => {
@@ -26,11 +27,7 @@ const append = (key: string, text: string): LogChange => ({ type: "append", key,
 const close = (key: string, verbatim: unknown = { id: key }): LogChange => ({ type: "close", key, verbatim });
 const texts = (entries: ViewerState["entries"]) =>
   entries.flatMap(({ kind, body }) => (kind === "agent_message" ? [(body as TextBody).text] : []));
-const read = async (sessionId: string, after = 0) => {
-  const found = await test_.log.read({ actor: test_.viewer, sessionId, after });
-  if (!found) throw new Error("not found");
-  return found;
-};
+const read = (sessionId: string, after = 0) => readAll(test_, sessionId, after);
 
 describe("writing", () => {
   test("numbers ascend without holes, and every durable write raises the version", async () => {
@@ -313,17 +310,21 @@ test.each([11, 22, 33, 44])(
     const { sessionId, writer } = await test_.begin();
     const ended = ({ entries }: ViewerState) => entries.some(({ kind }) => kind === "turn-end");
     const stayed = watch({ log: test_.log, viewer: test_.viewer, sessionId, until: ended });
-    const comeAndGo = async () => {
+    // Pages so small that nobody catches up with one, here and at another replica.
+    const limits = { entries: 3, bytes: 4_000 };
+    const paged = createSessionLog({ database: test_.database, hub: test_.hub, limits });
+    const replica = createSessionLog({ database: test_.database, limits });
+    const comeAndGo = async (log: SessionLog) => {
       let state = emptyViewerState;
       while (!ended(state)) {
         const stay = 1 + Math.floor(random() * 12);
         const from: ViewerState = random() < 0.2 ? emptyViewerState : state;
         const until = (now: ViewerState, events: number) => events >= stay || ended(now);
-        state = await watch({ log: test_.log, viewer: test_.viewer, sessionId, from, until });
+        state = await watch({ log, viewer: test_.viewer, sessionId, from, until });
       }
       return state;
     };
-    const others = [comeAndGo(), comeAndGo(), comeAndGo()];
+    const others = [test_.log, test_.log, paged, paged, replica].map(comeAndGo);
 
     const keys: string[] = [];
     for (let step = 1; step <= 250; step += 1) {
@@ -334,6 +335,7 @@ test.each([11, 22, 33, 44])(
     await writer.endTurn({ outcome: "finished", usage: null });
     const expected = shown(await stayed);
     for (const other of await Promise.all(others)) expect(shown(other)).toEqual(expected);
+    await Promise.all([paged.close(), replica.close()]);
     const { entries } = await read(sessionId);
     expect(shown({ ...emptyViewerState, entries })).toEqual(expected);
     expect(entries.length).toBeGreaterThan(10);
@@ -355,12 +357,4 @@ function randomChange(random: () => number, keys: string[], step: number): LogCh
     return close(key);
   }
   return { type: "discard", keys: [key], attempt: step, reason: "tried again" };
-}
-
-function createRandom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state * 1_664_525 + 1_013_904_223) % 4_294_967_296;
-    return state / 4_294_967_296;
-  };
 }

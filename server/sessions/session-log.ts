@@ -1,9 +1,10 @@
 import type { LogChange, LoggedEntry } from "../agent/index.ts";
 import type { Actor } from "../auth/index.ts";
-import type { EntryBody, EntryKind, LogEntry } from "../protocol/log-entry.ts";
+import type { EntryBody, EntryKind, LogEntry, LogPage } from "../protocol/log-entry.ts";
 import type { Cursor, SessionEvent, SessionState } from "../protocol/session-events.ts";
 import type { TurnOutcome } from "../protocol/turn-states.ts";
 import type { ManyEvent } from "./follow-many.ts";
+import type { ChangesPage } from "./log-pages.ts";
 
 /** One writer per session: whoever holds the lease of its sandbox. */
 export interface LogWriter {
@@ -69,17 +70,25 @@ export interface SessionLog {
     /** Where its prompt stands already. */
     begun?: { number: number; version: number } | null;
   }): Promise<LogWriter>;
-  /** Entries changed after `version`, ascending by number. Null when the session is unknown or another person's. */
-  read(input: {
+  /** The first page of what changed after `version`. Null when the session is unknown or another person's. */
+  read(input: { actor: Actor; sessionId: string; after: number }): Promise<ChangesPage | null>;
+  /**
+   * The newest entries at the root, or directly `under` a tool call, before a number: the page to begin with, and those
+   * before it by its `earlier`. Null when the session is unknown or another person's.
+   */
+  page(input: {
     actor: Actor;
     sessionId: string;
-    after: number;
-  }): Promise<{ entries: LogEntry[]; version: number } | null>;
+    under?: number | null;
+    before?: number | null;
+    limit: number;
+  }): Promise<LogPage | null>;
   /** A turn's entries as a translation that takes it over needs them. */
   readTurn(input: { actor: Actor; sessionId: string; turnId: string }): Promise<LoggedEntry[]>;
   /**
    * Subscribes before it reads, so that nothing falls between. Throws `not-found` for a session that is
-   * unknown or another person's. Ends on `signal`; a viewer too slow for its deltas gets whole entries instead.
+   * unknown or another person's. Catches up page by page. Ends on `signal`; a viewer too slow for its deltas gets whole
+   * entries instead.
    */
   follow(input: { actor: Actor; sessionId: string; after: number; signal: AbortSignal }): AsyncIterable<SessionEvent>;
   /** Several sessions on one connection; at most 50. */

@@ -5,10 +5,12 @@ import type { SessionEvent } from "../protocol/session-events.ts";
 import { applySessionEvents, emptyViewerState, type ViewerState } from "../protocol/viewer-state.ts";
 import { createSessionLog } from "./create-session-log.ts";
 import { createSessions } from "./create-sessions.ts";
+import { createLogHub, type LogHub } from "./log-hub.ts";
 import type { LogWriter, SessionLog } from "./session-log.ts";
 
 export interface TestLog extends TestAccounts {
   log: SessionLog;
+  hub: LogHub;
   viewer: Viewer;
   /** A session with a running turn and a sandbox whose lease has the epoch 1. */
   begin(): Promise<{ sessionId: string; turnId: string; sandboxId: string; bootId: string; writer: LogWriter }>;
@@ -19,12 +21,14 @@ export async function createTestLog(): Promise<TestLog> {
   const test = await createTestAccounts();
   await test.accounts.completeFirstRun(adminInput);
   const viewer = await test.signIn(adminInput.email);
-  const log = createSessionLog({ database: test.database });
+  const hub = createLogHub();
+  const log = createSessionLog({ database: test.database, hub });
   const sessions = createSessions({ database: test.database, log, release: async () => {} });
 
   return {
     ...test,
     log,
+    hub,
     viewer,
     async begin() {
       const { id: sessionId } = await sessions.create(viewer);
@@ -57,6 +61,17 @@ export async function createTestLog(): Promise<TestLog> {
   };
 }
 
+/** All pages of what changed after a version. */
+export async function readAll({ log, viewer }: Pick<TestLog, "log" | "viewer">, sessionId: string, after = 0) {
+  let state: ViewerState = { ...emptyViewerState, version: after };
+  for (;;) {
+    const page = await log.read({ actor: viewer, sessionId, after: state.version });
+    if (!page) throw new Error("There is no such session.");
+    state = applySessionEvents(state, [{ event: "entries", data: page }]);
+    if (!page.more) return { entries: state.entries, version: state.version };
+  }
+}
+
 /** Follows until `done`, or until the given number of events was seen; the state then goes on from there. */
 export async function watch(input: {
   log: SessionLog;
@@ -87,3 +102,11 @@ export async function watch(input: {
 
 /** What people see: versions say when something was written, not what. */
 export const shown = (state: ViewerState) => state.entries.map(({ version: _, ...entry }) => entry);
+
+export function createRandom(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state * 1_664_525 + 1_013_904_223) % 4_294_967_296;
+    return state / 4_294_967_296;
+  };
+}

@@ -13,7 +13,7 @@ import type { OwnedSandbox, Subject } from "./archive-context.ts";
 import { createArchives } from "./create-archives.ts";
 import { newestHistoryKey, requireStoreKey } from "./store-keys.ts";
 
-// Real Postgres, sandbox, sidecar and agent; each test wakes it at least once.
+// Real Postgres, sandbox and sidecar, woken at least once by each test; the real agent for what becomes of its memory.
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
 const history: Subject = { kind: "history", sessionId: null };
@@ -26,6 +26,7 @@ let archives: ReturnType<typeof createArchives>;
 let server: TestServer;
 let sandbox: OwnedSandbox;
 let sessionId: string;
+let agent: "opencode" | "stand-in" = "stand-in";
 
 beforeAll(async () => {
   test = await createLifecycleTest();
@@ -47,7 +48,7 @@ const archivesOn = (fileStore: FileStore) =>
   createArchives({ database: test.database, fileStore, logger: createLogger("silent") });
 
 async function wake(): Promise<void> {
-  server = await test.startServer({ lifecycle: { wakeHistory: (input) => archives.wakeHistory(input) } });
+  server = await test.startServer({ agent, lifecycle: { wakeHistory: (input) => archives.wakeHistory(input) } });
   sandbox = { ...(await ensure(server, { actor: test.actor, sessionId })), actor: test.actor };
 }
 
@@ -257,7 +258,7 @@ describe("waking", () => {
     const pathOf = (row: typeof newest) => join(root, row?.storeKey ?? "");
     await truncate(pathOf(newest), 100);
     await sleepAndWake(wipe);
-    expect((await open()).note).toMatch(/^The newest snapshot .* is damaged .* The files are those of /);
+    expect((await open()).note).toMatch(/^The newest snapshot .* is damaged .* The files are from /);
     expect(await readFile(await inWorkspace("story.txt"), "utf8")).toBe("older");
     // Said once: the disk is the newest there is from here on.
     await sleepAndWake();
@@ -272,6 +273,12 @@ describe("waking", () => {
     await truncate(pathOf(older), 100);
     expect((await open()).note).toMatch(/files are lost/);
     expect(await readdir(await inSandbox("sessions", sessionId))).not.toContain("story.txt");
+  });
+});
+
+describe("waking the real agent", () => {
+  beforeAll(() => {
+    agent = "opencode";
   });
 
   it("takes the older history where the newest is damaged in the store, and says when none is left (7)", async () => {
@@ -292,7 +299,7 @@ describe("waking", () => {
 
     for (const { storeKey } of await verifiedOf("history")) await appendFile(join(root, storeKey), "more");
     await sleepAndWake(wipe);
-    const told = { cause: expect.stringContaining("started fresh") };
+    const told = { cause: expect.stringContaining("could not be restored") };
     expect(await memory()).toMatchObject({ memoryStatus: "fresh", memoryCause: told.cause });
     expect(await test.readSandbox(sandbox.sandboxId)).toMatchObject({
       observedState: "running",

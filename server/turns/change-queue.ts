@@ -2,7 +2,7 @@ import type { Database } from "../../db/client.ts";
 import type { Actor } from "../auth/index.ts";
 import { AppError } from "../errors.ts";
 import { sessionId as idSchema } from "../protocol/ids.ts";
-import { maxPromptBytes } from "../protocol/limits.ts";
+import { maxPromptBytes, tooLongPrompt } from "../protocol/limits.ts";
 import type { Turn, TurnKey, Turns } from "./index.ts";
 import { deleteQueued, editQueued, findTurn, markSendNow, moveQueued, type QueueOutcome } from "./queue-rows.ts";
 import { insertOtherTurn } from "./undo-rows.ts";
@@ -76,12 +76,8 @@ const nothingTo = {
 /** The words as they are stored; throws `invalid-input` or `too-large`. */
 export function requirePrompt(prompt: string): string {
   if (prompt.trim() === "") throw new AppError("invalid-input", "The message is empty.");
-  if (Buffer.byteLength(prompt) > maxPromptBytes) {
-    throw new AppError(
-      "too-large",
-      "This message is too long. The limit is 256 KB. Put long text in a file and ask the agent to read it.",
-    );
-  }
+  const bytes = Buffer.byteLength(prompt);
+  if (bytes > maxPromptBytes) throw new AppError("too-large", tooLongPrompt(`${Math.ceil(bytes / 1024)} KB`));
   return prompt.replaceAll("\0", "\uFFFD").toWellFormed();
 }
 

@@ -73,7 +73,7 @@ async function expectGivenBack(sessionId: string, lost: string): Promise<void> {
   expect(replacement).not.toBe(lost);
   const lines = await agentLines(replacement);
   expect(lines[0]).toBe("user: text Remember that my name is Ada Lovelace.");
-  expect(lines[1]).toMatch(/^assistant: text I keep that in mind/);
+  expect(lines[1]).toMatch(/^assistant: text I will remember that/);
   expect(lines[2]).toBe("user: text run `echo acorn-$((40+2))`");
   expect(lines.find((line) => line.startsWith("assistant: tool"))).toContain("acorn-42");
   expect(lines.at(-2)).toBe("user: text What is my name?");

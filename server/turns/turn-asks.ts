@@ -70,7 +70,7 @@ export function createTurnAsks(driven: DrivenTurn, translator: Translator): Turn
       {
         metric: "opencode_unexpected_permission_ask",
         sessionId: turn.sessionId,
-        permission: request.permission,
+        permission: "permission" in request ? request.permission : null,
         reply,
       },
       "The agent asked for a permission that is decided already",
@@ -136,10 +136,10 @@ export function createTurnAsks(driven: DrivenTurn, translator: Translator): Turn
 
   async function noticeAll(requests: readonly AgentRequest[], type: Asked["type"]): Promise<void> {
     const { root, children, asks } = translator.state;
-    for (const request of requests) {
-      if (asks.has(request.id) || (request.sessionID !== root && !children.has(request.sessionID))) continue;
-      asks.set(request.id, "asked");
-      await asked({ type, requestId: request.id, request });
+    for (const { id, agentSessionId, request } of requests) {
+      if (asks.has(id) || (agentSessionId !== root && !children.has(agentSessionId))) continue;
+      asks.set(id, "asked");
+      await asked({ type, requestId: id, request });
     }
   }
 

@@ -34,7 +34,7 @@ export function* walkTree(options: WalkOptions): Generator<TreeEntry> {
   const top = lstatSync(root, { throwIfNoEntry: false });
   if (!top) return;
   // Whoever lives here may have put a link in its place.
-  if (!top.isDirectory()) throw new Problem("conflict", `${basename(root)} is not a directory any more.`);
+  if (!top.isDirectory()) throw new Problem("conflict", `${basename(root)} is no longer a directory.`);
   const stack: { directory: RawName; names: RawName[] }[] = [{ directory: "", names: namesIn(root, "") }];
   for (let level = stack.at(-1); level; level = stack.at(-1)) {
     const last = level.names.pop();

@@ -75,7 +75,7 @@ function ask(input: {
 }
 
 function notRunning({ state, cause }: Supervisor): Problem {
-  const words = { waiting: "waits for its history", starting: "is starting", running: "just ended" };
+  const words = { waiting: "is waiting for its history", starting: "is starting", running: "just ended" };
   const what = { ...words, restarting: "is being restarted", failed: "does not start" }[state];
   return new Problem("unavailable", `The agent ${what}.${cause ? ` ${cause.slice(0, 500)}` : ""}`);
 }

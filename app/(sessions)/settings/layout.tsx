@@ -4,6 +4,7 @@ import { TabbedPages } from "@/components/frame/tabbed-pages.tsx";
 const tabs = [
   { href: "/settings/profile", label: "Profile" },
   { href: "/settings/models", label: "Models" },
+  { href: "/settings/network", label: "Network" },
 ];
 
 export default function SettingsLayout({ children }: { children: ReactNode }) {

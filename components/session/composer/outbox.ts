@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { maxPromptBytes } from "@/server/protocol/limits.ts";
+import { maxPromptBytes, tooLongPrompt } from "@/server/protocol/limits.ts";
 
 /**
  * What a person wrote and the server has not yet confirmed, kept in the browser's storage: a reload
@@ -26,8 +26,7 @@ export function promptProblem(text: string): string | null {
   if (text.trim() === "") return "empty";
   const bytes = new TextEncoder().encode(text).length;
   if (bytes <= maxPromptBytes) return null;
-  const size = Math.ceil(bytes / 1024);
-  return `This message is ${size} KB. The limit is ${maxPromptBytes / 1024} KB. Put long text in a file and ask the agent to read it.`;
+  return tooLongPrompt(`${Math.ceil(bytes / 1024)} KB`);
 }
 
 export function readOutbox(storage: Storage, sessionId: string): OutboxItem[] {
@@ -52,7 +51,7 @@ export function joinDraft(kept: string, written: string): string {
   return written === "" ? kept : `${kept}\n${written}`;
 }
 
-/** What the log or the queue shows by now needs no place here. */
+/** What the log or the queue shows by now need not be kept here. */
 export function withoutShown(items: readonly OutboxItem[], shownTurnIds: ReadonlySet<string>): readonly OutboxItem[] {
   const left = items.filter((item) => item.turnId === null || !shownTurnIds.has(item.turnId));
   return left.length === items.length ? items : left;

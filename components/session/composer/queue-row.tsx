@@ -30,8 +30,8 @@ export function QueueRow({ sessionId, turn, running, pending, before, run }: Que
   const [draft, setDraft] = useState<string | null>(null);
   const text = words[turn.kind] || turn.prompt;
   const isPrompt = turn.kind === "prompt";
-  const move = (place: string | null | undefined) => {
-    if (place !== undefined && !pending) run(() => moveQueuedTurn(sessionId, turn.id, place));
+  const move = (next: string | null | undefined) => {
+    if (next !== undefined && !pending) run(() => moveQueuedTurn(sessionId, turn.id, next));
   };
 
   function onKeyDown(event: KeyboardEvent) {

@@ -26,6 +26,18 @@ function createWorld() {
     const { version, entries } = logOf(sessionId);
     return { event: "entries", data: { sessionId, version, entries: entries.filter((e) => e.version > after) } };
   };
+  /** As a stream begins: two entries a page, in the order of their versions. */
+  const catchUp = (sessionId: string, after: number): FollowedEvent[] => {
+    const { version, entries } = logOf(sessionId);
+    const changed = entries.filter((entry) => entry.version > after).sort((one, other) => one.version - other.version);
+    const pages: FollowedEvent[] = [];
+    while (changed.length > 2) {
+      const page = changed.splice(0, 2);
+      const data = { sessionId, version: page.at(-1)?.version ?? 0, entries: page, more: true };
+      pages.push({ event: "entries", data });
+    }
+    return [...pages, { event: "entries", data: { sessionId, version, entries: changed } }];
+  };
   let muted = false;
   const broadcast = (sessionId: string, event: FollowedEvent) => {
     if (muted) return;
@@ -71,7 +83,7 @@ function createWorld() {
           signal.addEventListener("abort", () => stream.end("lost"));
           life.signal.addEventListener("abort", () => stream.end("lost"));
           onOpen();
-          for (const [id, version] of Object.entries(cursor)) stream.send(changes(id, version));
+          for (const [id, version] of Object.entries(cursor)) catchUp(id, version).forEach(stream.send);
         }),
       // What is dead never goes on.
       wait: (_milliseconds, signal) =>
@@ -189,6 +201,19 @@ describe("the event connection of a browser", () => {
     await eventually(() => expect(late.texts()).toEqual(world.textsOf("s")));
   });
 
+  it("tells of a long log once, when it has caught up with all of its pages", async () => {
+    const world = createWorld();
+    for (let n = 1; n <= 9; n += 1) world.append("s", `entry ${n}`);
+    const store = world.openTab("one").connection.session("s", {
+      ...emptyViewerState,
+      entries: [{ ...base, number: 9, version: 9, open: false, body: { text: "entry 9" } }],
+    });
+    const shown: number[] = [store.snapshot().entries.length];
+    store.subscribe(() => shown.push(store.snapshot().entries.length));
+    await eventually(() => expect(shown).toEqual([1, 9]));
+    expect(store.snapshot().version).toBe(9);
+  });
+
   it("passes to another tab when the leading one dies, and loses nothing of what happens in between", async () => {
     const world = createWorld();
     const first = world.openTab("first");
@@ -222,7 +247,7 @@ describe("the event connection of a browser", () => {
     expect(connection.status().state).toBe("live");
   });
 
-  it("asks again for an entry whose deltas it could not place", async () => {
+  it("asks again for an entry whose deltas it did not fit", async () => {
     const world = createWorld();
     const view = show(world.openTab("one").connection, "s");
     await eventually(() => expect(world.liveStreams()).toBe(1));

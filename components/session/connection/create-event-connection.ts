@@ -13,7 +13,7 @@ const maxKept = 12;
  * tab that joins, or outlives its leader, can neither miss an entry nor believe that it has it.
  */
 export interface EventConnection {
-  /** Shown at once from `initial`, which is everything up to its version; live while anybody subscribes. */
+  /** Shown at once from `initial`, which is everything up to its version and perhaps newer entries; live while anybody subscribes. */
   session(sessionId: string, initial: ViewerState): SessionStore;
   status(): ConnectionStatus;
   subscribeStatus(listener: () => void): () => void;
@@ -36,6 +36,8 @@ export interface FilesChange {
 interface Followed {
   state: ViewerState;
   taking: boolean;
+  /** Changed by pages of a log that is still being caught up with: listeners hear of it once, with the last. */
+  untold: boolean;
   mending: boolean;
   /** In a row without success: each one waits longer. */
   mends: number;
@@ -103,7 +105,9 @@ export function createEventConnection(environment: Environment): EventConnection
     if (event.event === "files") for (const listener of session.fileListeners) listener(event.data);
     const before = session.state;
     session.state = applySessionEvents(before, [event]);
-    if (session.state === before) return;
+    session.untold ||= session.state !== before;
+    if (!session.untold || (event.event === "entries" && event.data.more)) return;
+    session.untold = false;
     if (session.state.gap) void mend(session);
     else session.mends = 0;
     notify(session.listeners);
@@ -149,6 +153,7 @@ export function createEventConnection(environment: Environment): EventConnection
     const created = {
       state: initial,
       taking: false,
+      untold: false,
       mending: false,
       mends: 0,
       listeners: new Set<() => void>(),
@@ -161,7 +166,7 @@ export function createEventConnection(environment: Environment): EventConnection
   return {
     session(sessionId, initial) {
       const entry = entryOf(sessionId, initial);
-      if (initial.version > entry.state.version) entry.state = merged(entry.state, initial);
+      entry.state = merged(entry.state, initial);
       keepFew();
       return {
         snapshot: () => followed.get(sessionId)?.state ?? initial,
@@ -197,11 +202,11 @@ export function createEventConnection(environment: Environment): EventConnection
   };
 }
 
-/** `whole` holds every entry up to its version. */
-function merged(state: ViewerState, whole: ViewerState): ViewerState {
-  const { entries, version, session } = whole;
+/** `given` holds every entry up to its version, and may hold newer ones. What it says besides is news only if it is newer. */
+function merged(state: ViewerState, given: ViewerState): ViewerState {
+  const { entries, version, session } = given;
   const all: SessionEvent[] = [{ event: "entries", data: { entries: [...entries], version } }];
-  if (session) all.push({ event: "session", data: session });
+  if (session && version > state.version) all.push({ event: "session", data: session });
   return applySessionEvents(state, all);
 }
 

@@ -1,45 +1,18 @@
 import { z } from "zod";
+import { permissionRequest, questionRequest } from "@/server/protocol/ask-request.ts";
 import type { EntryBody } from "@/server/protocol/log-entry.ts";
+import { permissionPhrase } from "@/server/protocol/tools.ts";
 
-const questionRequest = z.object({
-  questions: z.array(
-    z.object({
-      question: z.string(),
-      multiple: z.boolean().optional(),
-      options: z.array(z.object({ label: z.string(), description: z.string().optional() })).default([]),
-    }),
-  ),
-});
-
-const permissionRequest = z.object({
-  permission: z.string(),
-  patterns: z.array(z.string()).default([]),
-  /** What "always" would allow. */
-  always: z.array(z.string()).default([]),
-});
-
-/** As in "May the agent …?". */
-const deeds: Record<string, string> = {
-  bash: "run this command",
-  edit: "change these files",
-  webfetch: "read this web page",
-  websearch: "search the web",
-  external_directory: "work outside the session's directory",
-  doom_loop: "repeat the same step",
-};
-
-/** opencode's requests pass through as they came: what does not look as expected is still shown. */
+/** A request that cannot be read is still shown, so that it can be answered. */
 export function readQuestions(request: Record<string, unknown>) {
-  const read = questionRequest.safeParse(request);
-  if (!read.success) return [{ text: "The agent has a question.", multiple: false, options: [] }];
-  return read.data.questions.map(({ question, multiple = false, options }) => ({ text: question, multiple, options }));
+  const { data } = questionRequest.safeParse(request);
+  return data?.questions ?? [{ text: "The agent has a question.", multiple: false, options: [] }];
 }
 
 export function readPermission(request: Record<string, unknown>) {
-  const read = permissionRequest.safeParse(request);
-  if (!read.success) return { permission: "use a tool", patterns: [], always: [] };
-  const { permission, ...rest } = read.data;
-  return { permission: deeds[permission] ?? `use ${permission}`, ...rest };
+  const { data } = permissionRequest.safeParse(request);
+  if (!data?.permission) return { permission: "use a tool", patterns: [], always: [] };
+  return { ...data, permission: permissionPhrase(data.permission) };
 }
 
 const replies: Record<string, string> = {

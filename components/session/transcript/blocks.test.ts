@@ -52,7 +52,7 @@ describe("the transcript", () => {
     expect(blocks.map((block) => block.kind === "answer" && block.text)).toEqual(["one two", "three"]);
   });
 
-  it("folds what was undone, in its place, until it is brought back", () => {
+  it("folds what was undone, where it stood, until it is redone", () => {
     const entries = [
       entry("prompt", { text: "one" }, { turnId: "first" }),
       entry("agent_message", { text: "answer" }, { turnId: "first" }),
@@ -79,7 +79,7 @@ describe("the transcript", () => {
   });
 
   it("nests what a subagent did under its call", () => {
-    const task = tool({ tool: "task", rawInput: { description: "look around" } });
+    const task = tool({ tool: "task", target: "look around" });
     const blocks = toBlocks([
       task,
       tool({ tool: "read" }, { under: task.number }),
@@ -149,7 +149,7 @@ describe("a tool card", () => {
   it("says what an edit changed, from the session's own directory", () => {
     const path = "/workspace/sessions/0190a0a0-0000-7000-8000-000000000000/src/a.ts";
     const content = [{ type: "diff" as const, path, oldText: "a\nb\n", newText: "a\nB\nc\n" }];
-    const shown = view({ tool: "edit", kind: "edit", rawInput: { filePath: path }, content });
+    const shown = view({ tool: "edit", kind: "edit", target: path, content });
     expect(shown).toMatchObject({
       verb: "Edited",
       target: "src/a.ts",
@@ -160,7 +160,7 @@ describe("a tool card", () => {
 
   it("marks a command that ended with an error, and shows its output without colours", () => {
     const shown = view({
-      rawInput: { command: "npm test" },
+      target: "npm test",
       rawOutput: { output: "\u001b[31mred\u001b[0m" },
       exitCode: 1,
     });
@@ -168,24 +168,37 @@ describe("a tool card", () => {
     expect(shown.bodies).toEqual([{ type: "terminal", command: "npm test", output: "red", note: "", exitCode: 1 }]);
   });
 
-  it("tells what a command printed from what opencode says about its end", () => {
-    const output = "begun\n\n\n<shell_metadata>\nUser aborted the command\n</shell_metadata>";
-    const shown = view({ rawInput: { command: "sleep 30" }, rawOutput: { output } });
-    expect(shown.bodies).toMatchObject([{ output: "begun", note: "User aborted the command" }]);
+  it("shows what a tool gave to show rather than its plain output", () => {
+    const content = [{ type: "content" as const, content: { type: "text" as const, text: "begun" } }];
+    const shown = view({ target: "sleep 30", content, rawOutput: { output: "begun <stopped>" }, note: "Stopped" });
+    expect(shown.bodies).toMatchObject([{ command: "sleep 30", output: "begun", note: "Stopped" }]);
+    const nothing = [{ type: "content" as const, content: { type: "text" as const, text: "" } }];
+    expect(view({ content: nothing, rawOutput: { output: "<stopped>" } }).bodies).toMatchObject([{ output: "" }]);
   });
 
-  it("shows a read file without opencode's frame and numbers", () => {
-    const output =
-      "<path>/w/a.txt</path>\n<type>file</type>\n<content>\n3: line one\n4: line two\n\n(End of file - total 4 lines)\n</content>";
-    const shown = view({ tool: "read", rawInput: { filePath: "a.txt" }, rawOutput: { output } });
+  it("shows a file that was read, from the line where that began", () => {
+    const content = [{ type: "content" as const, content: { type: "text" as const, text: "line one\nline two" } }];
+    const locations = [{ path: "a.txt", line: 3 }];
+    const shown = view({ tool: "read", target: "a.txt", content, locations });
     expect(shown.bodies).toEqual([{ type: "file", path: "a.txt", text: "line one\nline two", firstLine: 3 }]);
     expect(shown.result).toEqual({ text: "2 lines", tone: "plain" });
   });
 
   it("says what runs while it runs", () => {
-    expect(view({ status: "in_progress", rawInput: { command: "sleep 1" } })).toMatchObject({
+    expect(view({ status: "in_progress", target: "sleep 1" })).toMatchObject({
       verb: "Running",
       running: true,
+    });
+  });
+
+  it("names tools that are in no table, by their title", () => {
+    expect(view({ tool: "burrow", title: "Dig a hole", target: "" })).toMatchObject({
+      verb: "Used burrow",
+      target: "Dig a hole",
+    });
+    expect(view({ tool: "edit", title: "Edit a file", target: "", status: "pending" })).toMatchObject({
+      verb: "Editing",
+      target: "",
     });
   });
 
@@ -203,9 +216,9 @@ describe("a tool card", () => {
 describe("an ask", () => {
   const ask = { askId: "a", agentRequestId: "q", kind: "question" as const, state: "answered" as const, request: {} };
 
-  it("reads opencode's questions, and does not break on others", () => {
+  it("reads questions, and does not break on anything else", () => {
     const options = [{ label: "A", description: "first" }];
-    const request = { questions: [{ question: "Pick one?", header: "Pick", options }] };
+    const request = { questions: [{ text: "Pick one?", options }] };
     expect(readQuestions(request)).toEqual([{ text: "Pick one?", multiple: false, options }]);
     expect(readQuestions({ other: 1 })).toHaveLength(1);
   });

@@ -1,4 +1,5 @@
 import type { LogEntry, LogEntryOf } from "@/server/protocol/log-entry.ts";
+import { toolOf } from "@/server/protocol/tools.ts";
 
 /**
  * The transcript, derived from the log: what belongs together stands together. Entries are replaced,
@@ -27,9 +28,6 @@ export interface ToolBlock {
   /** What a subagent did. */
   nested: Block[];
 }
-
-/** Tools whose entries stand for them: the list, the question. */
-const shownElsewhere = new Set(["todowrite", "todoread", "question"]);
 
 export function toBlocks(entries: readonly LogEntry[]): Block[] {
   const children = Map.groupBy(entries, (entry) => entry.under);
@@ -97,7 +95,7 @@ function toBlock(entry: LogEntry, next: LogEntry | undefined, children: Children
     case "ask":
       return { ...base, kind: "ask", entry };
     case "sandbox-phase":
-      return { ...base, kind: "phases", entries: [entry], done: isSettled(entry) };
+      return { ...base, kind: "phases", entries: [entry], done: isOver(entry) };
     case "turn-undo":
     case "turn-redo":
       return { ...base, kind: "revert", entry };
@@ -130,7 +128,7 @@ function tool(
   entry: LogEntryOf<"tool_call">,
   children: Children,
 ): Block | null {
-  if (shownElsewhere.has(entry.body.tool) && entry.body.status !== "failed") return null;
+  if (toolOf(entry.body.tool).shownElsewhere && entry.body.status !== "failed") return null;
   const nested = blocksUnder(entry.number, children);
   const sources = [entry, ...nested.flatMap((block) => block.sources)];
   return { ...base, kind: "tools", tools: [{ entry, nested }], sources };
@@ -180,10 +178,10 @@ function sameRun(run: ToolBlock[], next: ToolBlock[]): boolean {
 }
 
 function isSubagent(block: ToolBlock): boolean {
-  return block.entry.body.tool === "task" || block.nested.length > 0;
+  return toolOf(block.entry.body.tool).icon === "subagent" || block.nested.length > 0;
 }
 
-function isSettled(entry: LogEntryOf<"sandbox-phase">): boolean {
+function isOver(entry: LogEntryOf<"sandbox-phase">): boolean {
   return entry.body.phase === "running" || entry.body.phase === "failed";
 }
 
@@ -210,7 +208,7 @@ function discardsByNumber(entries: readonly LogEntry[]): Map<number, LogEntryOf<
   return discards;
 }
 
-/** The agent writes its list anew each time; a turn shows the newest, where it stands. */
+/** The agent writes its plan anew each time; a turn shows the newest, where it stands. */
 function newestPlanOfEachTurn(entries: readonly LogEntry[]): Map<string | null, LogEntry> {
   return new Map(entries.filter((entry) => entry.kind === "plan").map((entry) => [entry.turnId, entry]));
 }

@@ -14,12 +14,13 @@ import {
   Wrench,
 } from "lucide-react";
 import { type ReactNode, useState } from "react";
+import type { ToolIcon } from "@/server/protocol/tools.ts";
 import { classNames } from "../../ui/class-names.ts";
 import { Spinner } from "../../ui/spinner.tsx";
 import type { ToolBlock } from "./blocks.ts";
 import { Elapsed } from "./elapsed.tsx";
 import { ToolBodyView } from "./tool-body.tsx";
-import { type ToolIcon, type ToolView, toRunSummary, toToolView } from "./tool-view.ts";
+import { type ToolView, toRunSummary, toToolView } from "./tool-view.ts";
 
 const icons: Record<ToolIcon, typeof Wrench> = {
   read: FileText,
@@ -78,7 +79,7 @@ function ToolCard({
     >
       {nested && <div className="flex flex-col gap-3 border-t border-line py-3 pr-3 pl-8">{renderNested(tool)}</div>}
       {bodies.map((body, index) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: bodies keep their place
+        // biome-ignore lint/suspicious/noArrayIndexKey: bodies keep their order
         <ToolBodyView key={index} body={body} running={view.running} />
       ))}
     </Fold>

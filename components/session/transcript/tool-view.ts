@@ -1,4 +1,5 @@
 import type { LogEntryOf, ToolCallBody } from "@/server/protocol/log-entry.ts";
+import { type Tool, type ToolIcon, toolOf } from "@/server/protocol/tools.ts";
 import { stripAnsi } from "./ansi.ts";
 import { countChanges, diffLines } from "./line-diff.ts";
 
@@ -17,59 +18,24 @@ export interface ToolView {
   bodies: ToolBody[];
 }
 
-export type ToolIcon = "read" | "write" | "edit" | "run" | "search" | "list" | "fetch" | "subagent" | "plan" | "other";
-
 export type ToolBody =
   /** `whole`: the text is a whole file, so that its lines have numbers. */
   | { type: "diff"; path: string; oldText: string; newText: string; whole: boolean }
   | { type: "file"; path: string; text: string; firstLine: number }
-  /** `note`: what opencode adds about how it ended. */
+  /** `note`: what the agent says about how it ended. */
   | { type: "terminal"; command: string; output: string; note: string; exitCode: number | null }
   | { type: "text"; text: string }
   | { type: "error"; text: string };
 
-interface Wording {
-  icon: ToolIcon;
-  /** While it runs, and afterwards. */
-  verbs: [string, string];
-  target: (input: Record<string, unknown>) => unknown;
-  /** Several in a row: `Read 3 files`. */
-  many: string;
-}
-
-const path = (input: Record<string, unknown>) => input.filePath ?? input.path;
-
-const wordings: Record<string, Wording> = {
-  read: { icon: "read", verbs: ["Reading", "Read"], target: path, many: "files" },
-  write: { icon: "write", verbs: ["Writing", "Wrote"], target: path, many: "files" },
-  edit: { icon: "edit", verbs: ["Editing", "Edited"], target: path, many: "edits" },
-  patch: { icon: "edit", verbs: ["Patching", "Patched"], target: path, many: "patches" },
-  bash: { icon: "run", verbs: ["Running", "Ran"], target: (input) => input.command, many: "commands" },
-  grep: { icon: "search", verbs: ["Searching", "Searched"], target: (input) => input.pattern, many: "searches" },
-  glob: { icon: "search", verbs: ["Looking for", "Looked for"], target: (input) => input.pattern, many: "patterns" },
-  list: { icon: "list", verbs: ["Listing", "Listed"], target: path, many: "folders" },
-  webfetch: { icon: "fetch", verbs: ["Fetching", "Fetched"], target: (input) => input.url, many: "pages" },
-  websearch: { icon: "fetch", verbs: ["Searching", "Searched"], target: (input) => input.query, many: "searches" },
-  task: {
-    icon: "subagent",
-    verbs: ["Subagent working on", "Subagent finished"],
-    target: (input) => input.description,
-    many: "subagents",
-  },
-  skill: { icon: "other", verbs: ["Loading skill", "Loaded skill"], target: (input) => input.name, many: "skills" },
-  todowrite: { icon: "plan", verbs: ["Planning", "Planned"], target: () => "", many: "lists" },
-};
-
 export function toToolView(entry: LogEntryOf<"tool_call">): ToolView {
   const { body } = entry;
-  const wording = wordingOf(body);
+  const tool = toolOf(body.tool);
   const running = body.status === "pending" || body.status === "in_progress";
-  const bodies = bodiesOf(body);
-  const target = wording.target(body.rawInput ?? {});
+  const bodies = bodiesOf(body, tool);
   return {
-    icon: wording.icon,
-    verb: wording.verbs[running ? 0 : 1],
-    target: shortPath(firstLine(String(target || titleOf(body)))),
+    icon: tool.icon,
+    verb: tool.verbs[running ? 0 : 1],
+    target: shortPath(firstLine(targetOf(body, tool))),
     result: resultOf(body, bodies),
     failed: body.status === "failed" || (body.exitCode ?? 0) !== 0,
     running,
@@ -88,7 +54,7 @@ export function toRunSummary(views: readonly ToolView[], entries: readonly LogEn
   return {
     icon: last?.icon ?? "other",
     verb: last?.verb ?? "",
-    target: `${views.length} ${first ? wordingOf(first.body).many : "calls"}`,
+    target: `${views.length} ${first ? toolOf(first.body.tool).many : "times"}`,
     result: changes.length > 0 ? { added: sum("added"), removed: sum("removed") } : null,
     running: views.some((view) => view.running),
     startedAt: views[0]?.startedAt ?? null,
@@ -101,15 +67,10 @@ export function shortPath(text: string): string {
   return text.replace(/^\S*?\/sessions\/[0-9a-f-]{36}\//, "");
 }
 
-function wordingOf(body: ToolCallBody): Wording {
-  const known = wordings[body.tool];
-  if (known) return known;
-  const name = body.tool === "invalid" ? "Tried" : `Used ${body.tool}`;
-  return { icon: "other", verbs: [name.replace(/^Used/, "Using"), name], target: () => "", many: "times" };
-}
-
-function titleOf(body: ToolCallBody): string {
-  return body.title === body.tool ? "" : body.title;
+/** A tool that is not in the table says by its title what it does. */
+function targetOf({ tool: name, target, title }: ToolCallBody, tool: Tool): string {
+  if (target) return target;
+  return tool.target === null && title !== name && !tool.title("") ? title : "";
 }
 
 function resultOf(body: ToolCallBody, bodies: readonly ToolBody[]): ToolView["result"] {
@@ -127,44 +88,30 @@ function resultOf(body: ToolCallBody, bodies: readonly ToolBody[]): ToolView["re
   return null;
 }
 
-function bodiesOf(body: ToolCallBody): ToolBody[] {
-  const input = body.rawInput ?? {};
+function bodiesOf(body: ToolCallBody, tool: Tool): ToolBody[] {
   const bodies: ToolBody[] = [];
-  const texts = body.content.flatMap((part) => (part.type === "content" ? [part.content.text] : []));
-  const text = texts.join("\n") || outputOf(body);
+  const text = textOf(body);
   for (const part of body.content) {
     if (part.type !== "diff") continue;
     const { oldText, newText } = part;
     bodies.push({ type: "diff", path: shortPath(part.path), oldText: oldText ?? "", newText, whole: oldText === null });
   }
-  if (body.tool === "bash") {
-    const exitCode = body.exitCode ?? null;
-    bodies.push({ type: "terminal", command: String(input.command ?? ""), ...printedText(stripAnsi(text)), exitCode });
-  } else if (body.tool === "read" && text) {
-    bodies.push({ type: "file", path: shortPath(String(path(input) ?? "")), ...readText(text, outputOf(body)) });
+  if (tool.body === "terminal") {
+    const { target: command = "", note = "", exitCode = null } = body;
+    bodies.push({ type: "terminal", command, output: stripAnsi(text), note, exitCode });
+  } else if (tool.body === "file" && text) {
+    const [at] = body.locations;
+    bodies.push({ type: "file", path: shortPath(at?.path ?? ""), text, firstLine: at?.line ?? 1 });
   } else if (text && bodies.length === 0) bodies.push({ type: "text", text: stripAnsi(text) });
   if (body.error) bodies.push({ type: "error", text: body.error });
   return bodies;
 }
 
-function outputOf(body: ToolCallBody): string {
-  const output = body.rawOutput?.output;
-  return typeof output === "string" ? output : "";
-}
-
-/** opencode numbers the lines of a file inside a frame of its own; the person sees the file, from that number on. */
-function readText(text: string, output: string): { text: string; firstLine: number } {
-  const framed = /<content>\n([\s\S]*?)\n(?:\n\([^\n]*\)\n)?<\/content>/.exec(output)?.[1];
-  const firstLine = Number(/^(\d+): /.exec(framed ?? "")?.[1] ?? 1);
-  if (framed === undefined || text !== output) return { text, firstLine };
-  const lines = framed.split("\n").map((line) => line.replace(/^\d+: ?/, ""));
-  return { text: lines.join("\n"), firstLine };
-}
-
-/** opencode appends a frame of its own to what a command printed, for example when it was stopped. */
-function printedText(text: string): { output: string; note: string } {
-  const frame = /\s*<shell_metadata>\s*([\s\S]*?)\s*<\/shell_metadata>\s*$/.exec(text);
-  return frame ? { output: text.slice(0, frame.index), note: frame[1] ?? "" } : { output: text, note: "" };
+/** What it gave to show; where it gave nothing, its plain output. */
+function textOf({ content, rawOutput }: ToolCallBody): string {
+  const texts = content.flatMap((part) => (part.type === "content" ? [part.content.text] : []));
+  if (texts.length > 0) return texts.join("\n");
+  return typeof rawOutput?.output === "string" ? rawOutput.output : "";
 }
 
 function firstLine(text: string): string {

@@ -2,7 +2,7 @@
 
 import { useId, useState } from "react";
 import { toast } from "sonner";
-import { providerLimits } from "@/server/protocol/limits.ts";
+import { maxModelIdLength } from "@/server/protocol/limits.ts";
 import { Button } from "../../ui/button.tsx";
 import { Checkbox } from "../../ui/checkbox.tsx";
 import { FailureNotice } from "../../ui/form.tsx";
@@ -124,7 +124,7 @@ function AddModel(props: { known: ModelView[]; providerName: string; add: (id: s
         aria-describedby={problem ? problemId : undefined}
         aria-invalid={problem ? true : undefined}
         placeholder="Model id"
-        maxLength={providerLimits.maxModelId}
+        maxLength={maxModelIdLength}
         spellCheck={false}
         value={id}
         onChange={(event) => setId(event.target.value)}

@@ -48,7 +48,7 @@ export function ProviderCard({ provider, actions, tests }: ProviderCardProps) {
             label="Remove"
             look="secondary"
             title={`Remove ${provider.name}?`}
-            consequence="Its key will be deleted and its models will no longer be available. If one of them is the default, the demo model takes its place."
+            consequence="Its key will be deleted and its models will no longer be available. If one of them is the default, the demo model is used instead."
             confirmLabel="Remove provider"
             confirm={() => actions.removeProvider(provider.id)}
             onDone={() => toast.success(`${provider.name} is removed.`)}

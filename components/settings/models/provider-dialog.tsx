@@ -1,7 +1,7 @@
 "use client";
 
 import { useState } from "react";
-import { providerLimits } from "@/server/protocol/limits.ts";
+import { maxProviderKeyLength, maxProviderNameLength } from "@/server/protocol/limits.ts";
 import { Dialog } from "../../ui/dialog.tsx";
 import { Field, SelectField } from "../../ui/field.tsx";
 import { Form, FormFailure, SubmitButton } from "../../ui/form.tsx";
@@ -68,7 +68,7 @@ function ProviderForm({ provider, actions, onSaved }: Omit<ProviderDialogProps, 
         name="name"
         label="Name"
         defaultValue={provider?.name}
-        maxLength={providerLimits.maxName}
+        maxLength={maxProviderNameLength}
         required={compatible || provider !== null}
         placeholder={compatible ? "My Ollama server" : kindNames[kind]}
         messages={{ missing: "Enter a name for the provider." }}
@@ -99,7 +99,7 @@ function ProviderForm({ provider, actions, onSaved }: Omit<ProviderDialogProps, 
         type="password"
         mono
         autoComplete="off"
-        maxLength={providerLimits.maxKey}
+        maxLength={maxProviderKeyLength}
         required={!provider && !compatible}
         placeholder={provider?.keyEnding ? `Keep the stored key …${provider.keyEnding}` : ""}
         hint={compatible ? "Leave it empty if the endpoint needs no key." : undefined}

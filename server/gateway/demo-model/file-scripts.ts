@@ -18,7 +18,7 @@ export const fileScripts: readonly Script[] = [
             { filePath: conversation.pathOf(page), content: webPage(title) },
             {
               think: "A single file is enough: some structure, a little style and nothing to install.",
-              text: "I write a small web page. ",
+              text: "I will write a small web page. ",
             },
           ),
         () =>

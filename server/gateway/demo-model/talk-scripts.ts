@@ -37,7 +37,7 @@ export const talkScripts: readonly Script[] = [
   {
     pattern: /^\W*(?:please )?(?:remember|keep in mind)\b|\bmy name is\b/i,
     example: "remember that my name is Ada",
-    play: ({ conversation }) => say(`I keep that in mind: “${conversation.prompt.slice(0, 300)}”. Ask me later.`),
+    play: ({ conversation }) => say(`I will remember that: “${conversation.prompt.slice(0, 300)}”. Ask me later.`),
   },
   {
     pattern: /\bthink (?:about|aloud|hard)\b/i,

@@ -33,7 +33,7 @@ export const workScripts: readonly Script[] = [
     play: ({ conversation }) => {
       const filePath = conversation.pathOf("outputs/notes.md");
       return step(conversation, [
-        () => call("todowrite", todos(0), { text: "I plan first. " }),
+        () => call("todowrite", todos(0), { text: "I will plan first. " }),
         () => call("write", { filePath, content: "# Notes\n\nWritten by the demo model, step by step.\n" }),
         () => call("todowrite", todos(1)),
         () => call("read", { filePath }),
@@ -64,7 +64,7 @@ export const workScripts: readonly Script[] = [
           }),
         () => {
           const answer = /="([^"]*)"/.exec(lastResult(conversation))?.[1];
-          return say(answer ? `You chose ${answer}. I keep that in mind.` : "You gave no answer, which is fine too.");
+          return say(answer ? `You chose ${answer}. I will remember that.` : "You gave no answer, which is fine too.");
         },
       ]),
   },

@@ -1,4 +1,6 @@
-import { resolve } from "node:path";
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
 import { createDatabase } from "../../../db/client.ts";
 import { createEgress } from "../../egress/create-egress.ts";
 import { createCallers } from "../../gateway/create-callers.ts";
@@ -24,21 +26,30 @@ export interface Composition {
   sidecar: string;
   /** What the sandbox may reach although it is no public address. */
   allow?: { host: string; port: number | null }[];
+  /** A stand-in by default, since opencode takes two seconds of a core to start. */
+  agent?: "opencode" | "stand-in";
   backend?: Partial<LocalBackendOptions>;
   lifecycle?: Partial<LifecycleOptions>;
 }
 
+function standIn() {
+  const path = join(import.meta.dirname, "stand-in-agent.mjs");
+  return { path, version: createHash("sha256").update(readFileSync(path)).digest("hex").slice(0, 12) };
+}
+
 /** What wiring.ts does, as far as the lifecycle goes: real database, gateway, egress, bubblewrap and sidecar. */
-export async function compose({ applicationUrl, home, sidecar, allow = [], ...changes }: Composition) {
+export async function compose(composition: Composition) {
+  const { applicationUrl, home, sidecar, allow = [], agent = "stand-in", ...changes } = composition;
   const logger = createLogger("silent");
   const database = createDatabase(applicationUrl, { connections: 5 });
   const secretBox = createTestSecretBox();
   const callers = createCallers({ database });
   const proxy = { http: null, https: null, except: "" };
-  const egress = createEgress({ rules: { kind: "open", allow }, proxy, findCaller: callers.find, logger });
+  const rules = { kind: "open" as const, allow };
+  const egress = createEgress({ rules, proxy, findCaller: callers.find, permits: () => true, logger });
   const gateway = createGateway({ database, secretBox, callers, egress, proxy, demoPace: "instant", logger });
   const backend = createTestBackend(home, {
-    programs: { sidecar },
+    programs: { sidecar, ...(agent === "stand-in" && { opencode: standIn() }) },
     requests: {
       serve(request, response) {
         if (!gateway.handle(request, response)) response.writeHead(404).end();

@@ -2,10 +2,11 @@ import { z } from "zod";
 import { readJson } from "@/app/lib/read-json.ts";
 import { route } from "@/app/lib/route-handler.ts";
 import { requireUser } from "@/server/auth/require-user.ts";
+import { maxAnswerLength } from "@/server/protocol/limits.ts";
 import { services } from "@/server/services.ts";
 import { permissionReplies } from "@/server/turns/index.ts";
 
-const label = z.string().max(10_000, "An answer can have at most 10,000 characters.");
+const label = z.string().max(maxAnswerLength, "An answer can have at most 10,000 characters.");
 /** Of a question its answers, of a permission the reply. */
 const answer = z.union(
   [

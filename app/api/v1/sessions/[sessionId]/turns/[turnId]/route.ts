@@ -20,7 +20,7 @@ export const GET = route<Key>(async (_request, key) => {
   return Response.json({ turn });
 });
 
-/** Other words, another place in the queue (`before` a turn, or null for its end), or both. 409 once it has begun. */
+/** Other words, another position in the queue (`before` a turn, or null for its end), or both. 409 once it has begun. */
 export const PATCH = route<Key>(async (request, key) => {
   const viewer = await requireUser();
   const { prompt, before } = await readJson(request, change);

@@ -1,0 +1,4 @@
+import { describeFaults } from "./describe-faults.ts";
+import { serverFaults } from "./server-faults.ts";
+
+describeFaults(serverFaults);
