@@ -25,7 +25,7 @@ describe("SQL functions", () => {
     const files = readFunctionFiles();
     expect(files.map(({ name }) => name)).toEqual(inDatabase.map(({ name }) => name));
 
-    // Each file by itself, into a database without any of our functions: what it makes is its own.
+    // Each file by itself, into a database without any of our functions and triggers: what it makes is its own.
     const fresh = await owner.begin(async (tx) => {
       const made: Definition[] = [];
       for (const { name } of files) await tx.unsafe(`drop function ${name} cascade`);

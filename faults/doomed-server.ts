@@ -2,20 +2,20 @@ import type { SQL } from "drizzle-orm";
 import { PgDialect } from "drizzle-orm/pg-core";
 import { createDatabase, type Database, type Transaction } from "../db/client.ts";
 import type { Viewer } from "../server/auth/index.ts";
-import { type TestPlace, wireTestServer } from "../server/turns/test-wiring.ts";
+import { type TestSetup, wireTestServer } from "../server/turns/test-wiring.ts";
 
 /**
  * A server of its own that begins turns, says their ids, and then waits to be killed. With `pauseBefore` it stands
  * still by itself, as a machine does that is suspended, just before the first statement that holds these words.
  */
-const { place, viewer, sessionId, prompts, pauseBefore } = JSON.parse(process.argv[2] ?? "") as {
-  place: TestPlace;
+const { setup, viewer, sessionId, prompts, pauseBefore } = JSON.parse(process.argv[2] ?? "") as {
+  setup: TestSetup;
   viewer: Viewer;
   sessionId: string;
   prompts: string[];
   pauseBefore: string | null;
 };
-const { services, resume } = await wireTestServer(place, { createDatabase: openDatabase });
+const { services, resume } = await wireTestServer(setup, { createDatabase: openDatabase });
 await resume(AbortSignal.timeout(30_000));
 const turnIds: string[] = [];
 for (const prompt of prompts) {

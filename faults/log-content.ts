@@ -5,24 +5,24 @@ export type TurnContent = { kind: string; under: number | null; body: unknown }[
 
 /**
  * What one turn says, without what differs between two runs: ids, times, places, tries that were given up,
- * and how the text was cut into entries. `under` is the place of the tool call in this list.
+ * and how the text was cut into entries. `under` is the index of the tool call in this list.
  */
 export function contentOf(entries: readonly LogEntry[], turnId: string): TurnContent {
   const content: TurnContent = [];
-  const placeOf = new Map<number, number>();
+  const indexes = new Map<number, number>();
   const ours = entries.filter((entry) => entry.turnId === turnId);
   for (const entry of withoutRepeats(ours)) {
     if (isPassing(entry)) continue;
     const { number, kind } = entry;
     const body = plain(entry.body) as TextBody & { continues?: number };
-    const before = content[placeOf.get(body.continues ?? -1) ?? -1]?.body as TextBody | undefined;
+    const before = content[indexes.get(body.continues ?? -1) ?? -1]?.body as TextBody | undefined;
     if (before) {
       before.text += body.text;
-      placeOf.set(number, placeOf.get(body.continues ?? -1) ?? -1);
+      indexes.set(number, indexes.get(body.continues ?? -1) ?? -1);
       continue;
     }
-    placeOf.set(number, content.length);
-    content.push({ kind, under: entry.under === null ? null : (placeOf.get(entry.under) ?? -1), body });
+    indexes.set(number, content.length);
+    content.push({ kind, under: entry.under === null ? null : (indexes.get(entry.under) ?? -1), body });
   }
   return content;
 }
@@ -42,7 +42,7 @@ export function withoutTokensRead(content: TurnContent | undefined): TurnContent
 
 /**
  * A tool that ran before its try was cut has run, and stays in the log; the next try calls it again. The
- * uncut run has the first of the two, in the place of the second.
+ * uncut run has the first of the two, instead of the second.
  */
 function withoutRepeats(entries: readonly LogEntry[]): LogEntry[] {
   let kept = [...entries];

@@ -131,8 +131,8 @@ async function beginElsewhere(
   const sessionId = await server.newSession();
   await server.leave();
   const { viewer } = server;
-  const place = { ...server.place, ...(name && { name }) };
-  const child = startDoomedServer({ place, viewer, sessionId, prompts: scenario.prompts, pauseBefore });
+  const setup = { ...server.setup, ...(name && { name }) };
+  const child = startDoomedServer({ setup, viewer, sessionId, prompts: scenario.prompts, pauseBefore });
   try {
     const turnIds = (await firstLine(child)).split(" ");
     if (pauseBefore) await stoodStill(child);

@@ -21,7 +21,7 @@ await runProgram(async () => {
     PATH: [dirname(node), PATH].join(delimiter),
   };
   const vitest = join(root, "node_modules/vitest/vitest.mjs");
-  const files = ["sidecar/fuzz.test.ts", "sidecar/archive/archive.test.ts", "sidecar/archive/memory.test.ts"];
+  const files = ["sidecar/fuzz.test.ts", "sidecar/archive/archive.test.ts", "sidecar/archive/memory-use.test.ts"];
   // One after another: memory is measured.
   const parameters = [vitest, "run", "--no-file-parallelism", ...files, ...process.argv.slice(2)];
   return launch({ node, root, parameters, environment });

@@ -59,7 +59,12 @@ await runProgram(async () => {
     const { tests, flaky, files } = runner.all;
     // What kept the tests from running at all must not read like success.
     const stopped = !ok && tests.every(({ outcome }) => outcome !== "failed");
-    const cause = { file: "a step before the tests", name: "", outcome: /** @type {const} */ ("failed"), select: "" };
+    const cause = {
+      file: "the checks or the build",
+      name: "see above",
+      outcome: /** @type {const} */ ("failed"),
+      select: "",
+    };
     summary = [...durationLines(files), ...outcomeLines({ tests: stopped ? [...tests, cause] : tests, flaky })];
     return ok ? 0 : 1;
   } finally {

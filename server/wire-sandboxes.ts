@@ -5,6 +5,7 @@ import type { Config } from "./config.ts";
 import { createEgress, type EgressOptions } from "./egress/create-egress.ts";
 import { createCallers } from "./gateway/create-callers.ts";
 import { createGateway } from "./gateway/create-gateway.ts";
+import type { DemoPace } from "./gateway/demo-model/create-demo-model.ts";
 import type { Gateway } from "./gateway/index.ts";
 import type { Logger } from "./lib/logger.ts";
 import type { SecretBox } from "./lib/secret-box.ts";
@@ -40,6 +41,7 @@ export async function wireSandboxes(input: {
   createSidecarClient: typeof createSidecarClient;
   backends?: Parameters<typeof wireBackends>[0]["makers"];
   homeId?: string;
+  demoPace?: DemoPace | undefined;
 }): Promise<WiredSandboxes> {
   const { config, home, masterKey, database, secretBox, catalogue, logger } = input;
   const callers = createCallers({ database });
@@ -50,7 +52,8 @@ export async function wireSandboxes(input: {
     permits: input.permits,
     logger,
   });
-  const { proxy, demoPace } = config;
+  const { proxy } = config;
+  const demoPace = input.demoPace ?? config.demoPace;
   const gateway = createGateway({ database, secretBox, catalogue, callers, egress, proxy, demoPace, logger });
   const requests: BackendInput["requests"] = {
     serve(request, response) {

@@ -13,6 +13,7 @@ import { createNetwork } from "./egress/create-network.ts";
 import { AppError } from "./errors.ts";
 import { claimFileStore, createFileStore, type FileStore } from "./file-store/index.ts";
 import { createFiles } from "./files/create-files.ts";
+import type { DemoPace } from "./gateway/demo-model/create-demo-model.ts";
 import type { Logger } from "./lib/logger.ts";
 import { createLoop, type Loop } from "./lib/loop.ts";
 import { createOutbound } from "./lib/outbound.ts";
@@ -54,6 +55,8 @@ export interface WiringInput {
   backends?: Parameters<typeof wireSandboxes>[0]["backends"];
   /** Tests put themselves between the server and its sandboxes here. */
   createSidecarClient?: typeof createSidecarClient;
+  /** For tests that let the demo model speak word by word. */
+  demoPace?: DemoPace | undefined;
   /** For tests that let calls to the agent fail. */
   createAgentClient?: CreateAgentClient | undefined;
 }

@@ -1,25 +1,16 @@
 "use client";
 
 import { toast } from "sonner";
-import type { Role } from "@/server/protocol/roles.ts";
+import type { Invite } from "@/server/protocol/account-views.ts";
 import { type DotTone, StateDot } from "../ui/badge.tsx";
 import { ConfirmButton } from "../ui/confirm-button.tsx";
 import type { Outcome } from "../ui/outcome.ts";
 import { Cell, HeadCell, Row, RowActions, Table } from "../ui/table.tsx";
 import { Time } from "../ui/time.tsx";
 
-export interface InviteView {
-  id: string;
-  role: Role;
-  note: string;
-  createdAt: Date;
-  expiresAt: Date;
-  state: "open" | "used" | "expired" | "revoked";
-}
+const tones: Record<Invite["state"], DotTone> = { open: "ok", used: "still", expired: "still", revoked: "danger" };
 
-const tones: Record<InviteView["state"], DotTone> = { open: "ok", used: "still", expired: "still", revoked: "danger" };
-
-export function InviteTable({ invites, revoke }: { invites: InviteView[]; revoke: (id: string) => Promise<Outcome> }) {
+export function InviteTable({ invites, revoke }: { invites: Invite[]; revoke: (id: string) => Promise<Outcome> }) {
   return (
     <Table
       label="All invites"

@@ -1,7 +1,7 @@
 "use client";
 
 import { toast } from "sonner";
-import type { Role } from "@/server/protocol/roles.ts";
+import type { Person } from "@/server/protocol/account-views.ts";
 import { Badge, StateDot } from "../ui/badge.tsx";
 import { Button } from "../ui/button.tsx";
 import { ConfirmButton } from "../ui/confirm-button.tsx";
@@ -10,17 +10,8 @@ import { Cell, HeadCell, Row, RowActions, Table } from "../ui/table.tsx";
 import { Time } from "../ui/time.tsx";
 import { useOutcome } from "../ui/use-outcome.ts";
 
-export interface PersonView {
-  id: string;
-  name: string;
-  email: string;
-  role: Role;
-  disabledAt: Date | null;
-  lastSeenAt: Date | null;
-}
-
 interface PeopleTableProps {
-  people: PersonView[];
+  people: Person[];
   ownId: string;
   disable: (id: string) => Promise<Outcome>;
   enable: (id: string) => Promise<Outcome>;
@@ -75,7 +66,7 @@ export function PeopleTable({ people, ownId, disable, enable }: PeopleTableProps
   );
 }
 
-function DisableButton({ person, disable }: { person: PersonView; disable: PeopleTableProps["disable"] }) {
+function DisableButton({ person, disable }: { person: Person; disable: PeopleTableProps["disable"] }) {
   return (
     <ConfirmButton
       label={`Disable ${person.name}`}
@@ -90,7 +81,7 @@ function DisableButton({ person, disable }: { person: PersonView; disable: Peopl
   );
 }
 
-function EnableButton({ person, enable }: { person: PersonView; enable: PeopleTableProps["enable"] }) {
+function EnableButton({ person, enable }: { person: Person; enable: PeopleTableProps["enable"] }) {
   const { pending, run } = useOutcome();
 
   async function tell(): Promise<Outcome> {

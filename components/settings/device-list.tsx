@@ -1,22 +1,14 @@
 "use client";
 
 import { toast } from "sonner";
+import type { SignedInDevice } from "@/server/protocol/account-views.ts";
 import { Badge } from "../ui/badge.tsx";
 import { ConfirmButton } from "../ui/confirm-button.tsx";
 import type { Outcome } from "../ui/outcome.ts";
 import { Time } from "../ui/time.tsx";
 import { describeDevice } from "./describe-device.ts";
 
-export interface Device {
-  id: string;
-  userAgent: string;
-  clientAddress: string;
-  createdAt: Date;
-  lastSeenAt: Date;
-  current: boolean;
-}
-
-export function DeviceList({ devices, end }: { devices: Device[]; end: (id: string) => Promise<Outcome> }) {
+export function DeviceList({ devices, end }: { devices: SignedInDevice[]; end: (id: string) => Promise<Outcome> }) {
   return (
     <ul className="divide-y divide-line rounded-card border border-line bg-raised">
       {devices.map((device) => (

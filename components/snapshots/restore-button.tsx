@@ -73,8 +73,8 @@ function Consequence({ at, awake, newest }: { at: string; awake: boolean; newest
   return (
     <span className="flex flex-col gap-2">
       <span>
-        All files of this session will be replaced with those from <Moment at={new Date(at)} />
-        {awake ? "." : " when the sandbox wakes."}
+        {awake ? "All" : "When the sandbox wakes, all"} files of this session will be replaced with those in the
+        snapshot from <Moment at={new Date(at)} />.
       </span>
       {awake ? (
         <span>

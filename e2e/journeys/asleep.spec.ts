@@ -16,7 +16,7 @@ test.afterAll(() => dormouse?.stop());
 async function askToRestore(page: Page): Promise<void> {
   await panel(page).getByRole("button", { name: "Restore" }).last().click();
   const dialog = page.getByRole("alertdialog", { name: "Restore this snapshot?" });
-  await expect(dialog).toContainText("when the sandbox wakes");
+  await expect(dialog).toContainText("When the sandbox wakes");
   await dialog.getByRole("button", { name: "Restore" }).click();
   await expect(dialog).toBeHidden();
   await expect(mark(page)).toHaveText(/^Restores on wake/);

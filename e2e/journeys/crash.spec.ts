@@ -29,7 +29,7 @@ test("a server that is killed in mid-answer and started again finishes it, whole
   const page = await openBrowser({ baseURL: dormouse.url });
   await becomeFirst(page, newAccount("Crash Tester"));
 
-  const sessionId = await beginSession(page, "write a long text of 200 words");
+  const sessionId = await beginSession(page, "write a long text of 400 words");
   await expect(answers(page)).toHaveCount(1, { timeout: turnPatience });
   await expect.poll(async () => (await shownText(page)).length).toBeGreaterThan(100);
   await dormouse.kill();
@@ -39,7 +39,7 @@ test("a server that is killed in mid-answer and started again finishes it, whole
   const log = await readLog(page, sessionId, hasEnded(1));
   expect(endsOf(log).map(({ body }) => body)).toEqual([{ outcome: "finished" }]);
   expect(log.entries.filter(({ kind }) => kind === "parts-discard")).not.toEqual([]);
-  expect(lastAnswer(log).split(" ")).toHaveLength(200);
+  expect(lastAnswer(log).split(" ")).toHaveLength(400);
   // The cut part is there for whoever wants to see it, and not in the way.
   await expect(transcript(page).getByRole("button", { name: /^Failed attempt/ })).toBeVisible();
   await expect(answers(page)).toHaveCount(1);

@@ -86,8 +86,9 @@ test("what cannot be saved, restored or shown is said where it matters", async (
 
   const tooMuch =
     "The workspace has 5368.7 MB, more than the 4295.0 MB that can be archived. Largest: outputs/a-recording-of-the-night.wav (4100.2 MB), outputs/data.csv (900.0 MB)";
+  const seen = Promise.withResolvers<void>();
   await page.route(/\/restore$/, async (route) => {
-    await new Promise((resolve) => setTimeout(resolve, 2500));
+    await seen.promise;
     const error = { kind: "conflict", message: `The current files could not be saved first. ${tooMuch}` };
     await route.fulfill({ status: 409, json: { error } });
   });
@@ -95,6 +96,7 @@ test("what cannot be saved, restored or shown is said where it matters", async (
   const dialog = page.getByRole("alertdialog");
   await dialog.getByRole("button", { name: "Restore" }).click();
   await expect(dialog.getByRole("status")).toHaveText("Restoring …");
+  seen.resolve();
   await expect(dialog.getByRole("alert")).toContainText("The snapshot was not restored");
   await expect(dialog.getByRole("alert")).toContainText("outputs/data.csv (900.0 MB)");
   await look(page, "snapshot-restore-failed");

@@ -1,9 +1,12 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { runVisibly } from "./run-visibly.mjs";
 import { mergeRuns, playwrightSelection, vitestSelections, wantedAgain } from "./second-run.mjs";
 import { readTestReport } from "./test-report.mjs";
+
+const reportOfFiles = fileURLToPath(new URL("../vitest-report.mjs", import.meta.url));
 
 /**
  * Runs Vitest and Playwright, what failed once more, and keeps what came of all of it.
@@ -18,9 +21,12 @@ import { readTestReport } from "./test-report.mjs";
  */
 
 /**
- * @param {{ root: string, steps: import("./steps.mjs").Steps, environment: Record<string, string | undefined> }} options
+ * @param {{
+ *   root: string, steps: import("./steps.mjs").Steps, environment: Record<string, string | undefined>,
+ *   output?: "inherit" | "ignore",
+ * }} options
  */
-export function createTestRunner({ root, steps, environment }) {
+export function createTestRunner({ root, steps, environment, output = "inherit" }) {
   const reports = mkdtempSync(join(tmpdir(), "dormouse-reports-"));
   /** @type {{ tests: TestResult[], flaky: TestResult[], files: FileResult[] }} */
   const all = { tests: [], flaky: [], files: [] };
@@ -32,18 +38,20 @@ export function createTestRunner({ root, steps, environment }) {
   async function runOnce({ name, command, parameters, timeoutMilliseconds }) {
     runs += 1;
     const path = join(reports, `${runs}.json`);
-    const report = command === "vitest" ? ["--reporter=json", `--outputFile.json=${path}`] : [];
+    const files = join(reports, `${runs}.files.json`);
+    const reporters = ["--reporter=json", `--outputFile.json=${path}`, `--reporter=${reportOfFiles}`];
     const ok = await runVisibly({
       doing: `Testing: ${name}`,
       done: `Tested: ${name}`,
       steps,
       command,
-      parameters: [...parameters, ...report],
+      parameters: [...parameters, ...(command === "vitest" ? reporters : [])],
       cwd: root,
-      environment: { ...environment, PLAYWRIGHT_JSON_OUTPUT_FILE: path },
+      environment: { ...environment, PLAYWRIGHT_JSON_OUTPUT_FILE: path, VITEST_FILES_REPORT: files },
       timeoutMilliseconds,
+      output,
     });
-    return { ok, report: readTestReport({ path, root }) };
+    return { ok, report: readTestReport({ path, root, files }) };
   }
 
   /**

@@ -8,18 +8,29 @@ import { performance } from "node:perf_hooks";
  * @param {{
  *   doing: string, done: string, steps: import("./steps.mjs").Steps, command: string, parameters: string[],
  *   cwd: string, environment: Record<string, string | undefined>, timeoutMilliseconds: number,
+ *   output?: "inherit" | "ignore",
  * }} options
  * @returns {Promise<boolean>} whether it succeeded
  */
 export async function runVisibly(options) {
-  const { doing, done, steps, command, parameters, cwd, environment, timeoutMilliseconds } = options;
+  const {
+    doing,
+    done,
+    steps,
+    command,
+    parameters,
+    cwd,
+    environment,
+    timeoutMilliseconds,
+    output = "inherit",
+  } = options;
   const since = performance.now();
   steps.say(`${doing} …`);
   const code = await new Promise((resolve, reject) => {
     const child = spawn(command, parameters, {
       cwd,
       env: /** @type {NodeJS.ProcessEnv} */ (environment),
-      stdio: ["ignore", "inherit", "inherit"],
+      stdio: ["ignore", output, output],
       timeout: timeoutMilliseconds,
     });
     const stop = () => child.kill("SIGTERM");

@@ -29,7 +29,7 @@ export function wantedAgain({ report }) {
 export function mergeRuns({ first, second }) {
   const before = first.report.tests;
   // A run that failed for no reason that it could name, as an error outside of any test.
-  const unnamed = { file: "the run itself", name: "", outcome: /** @type {const} */ ("failed"), select: "" };
+  const unnamed = { file: "the run itself", name: "see above", outcome: /** @type {const} */ ("failed"), select: "" };
   const isUnnamed = (/** @type {TestRun} */ run) =>
     !run.ok && run.report.tests.every(({ outcome }) => outcome !== "failed");
   if (isUnnamed(first)) return { tests: [...before, unnamed], flaky: [] };
@@ -43,7 +43,7 @@ export function mergeRuns({ first, second }) {
       ? ofFile(test.file).length > 0 && !ofFile(test.file).some(isBroken)
       : test.outcome === "failed" && after.get(keyOf(test)) === "passed";
   const flaky = before.filter(isMended);
-  // Of a file whose set-up worked the second time only, the second run alone says anything.
+  // Of a file that could be loaded the second time only, the second run alone says anything.
   const replaced = new Set(flaky.filter(isBroken).map(({ file }) => file));
   const tests = before.flatMap((test) => {
     if (replaced.has(test.file)) return isBroken(test) ? ofFile(test.file) : [];
@@ -70,9 +70,9 @@ export function vitestSelections(tests) {
   const files = [...new Set(tests.map(({ file }) => file))];
   return files.map((file) => {
     const names = tests.filter((test) => test.file === file).map(({ select }) => select);
-    // A file that could not be set up runs as a whole.
+    // A file that could not be loaded runs as a whole.
     if (names.includes("")) return [file];
-    return [file, "--testNamePattern", `^(?:${names.map(escapePattern).join("|")})$`];
+    return [file, "--testNamePattern", `^(?:${names.map(namePattern).join("|")})$`];
   });
 }
 
@@ -84,7 +84,11 @@ export function playwrightSelection(tests) {
   return [...new Set(tests.map(({ file, select }) => select || file))];
 }
 
-/** @param {string} text */
-function escapePattern(text) {
-  return text.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&");
+/**
+ * Vitest has had both a blank and " > " between the names of groups.
+ *
+ * @param {string} name
+ */
+function namePattern(name) {
+  return name.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&").replaceAll(" > ", "(?: >)? ");
 }

@@ -35,7 +35,7 @@ describe("a test that failed", () => {
   });
 });
 
-describe("a file whose set-up failed", () => {
+describe("a file that could not be loaded", () => {
   const first = run(false, test("a.ts", "", "failed"), test("a.ts", "works", "skipped"));
 
   it("counts by its second run", () => {
@@ -63,14 +63,15 @@ describe("a run that fails without a failed test", () => {
 describe("what is run again is picked out", () => {
   it("for Vitest by file and name, and a file that broke as a whole", () => {
     const failed = [
-      test("a.ts", "a > says (what?)", "failed", "a says (what?)"),
+      test("a.ts", "a > says (what?)", "failed"),
       test("a.ts", "b", "failed"),
       test("b.ts", "", "failed"),
     ];
     const [named, whole] = vitestSelections(failed);
     expect(named?.slice(0, 2)).toEqual(["a.ts", "--testNamePattern"]);
     const pattern = new RegExp(named?.[2] ?? "");
-    expect(["a says (what?)", "b", "a says", "bb"].map((name) => pattern.test(name))).toEqual([
+    expect(["a says (what?)", "a > says (what?)", "b", "a says", "bb"].map((name) => pattern.test(name))).toEqual([
+      true,
       true,
       true,
       false,

@@ -20,42 +20,47 @@ import { relative, resolve } from "node:path";
  */
 
 /**
- * @param {{ path: string, root: string }} input a report that was never written is empty
+ * @param {{ path: string, root: string, files?: string }} input `files` is what scripts/vitest-report.mjs wrote; a
+ *   report that was never written is empty
  * @returns {TestReport}
  */
-export function readTestReport({ path, root }) {
-  let report;
+export function readTestReport({ path, root, files }) {
+  const report = readJson(path);
+  if (!report) return { tests: [], files: [] };
+  if (report.stats) return fromPlaywright(report, root);
+  return fromVitest(report, { root, files: (files && readJson(files)) || [] });
+}
+
+/** @param {string} path */
+function readJson(path) {
   try {
-    report = JSON.parse(readFileSync(path, "utf8"));
+    return JSON.parse(readFileSync(path, "utf8"));
   } catch {
-    return { tests: [], files: [] };
+    return null;
   }
-  return report.stats ? fromPlaywright(report, root) : fromVitest(report, root);
 }
 
 /**
  * @param {any} report
- * @param {string} root
+ * @param {{ root: string, files: (FileResult & { unrun: string[] })[] }} more
  * @returns {TestReport}
  */
-function fromVitest(report, root) {
+function fromVitest(report, { root, files }) {
+  /** @type {TestResult[]} */
   const tests = [];
-  const files = [];
-  for (const { name: path, status, startTime, endTime, assertionResults } of report.testResults) {
+  for (const { name: path, status, assertionResults } of report.testResults) {
     const file = relative(root, path);
-    files.push({ file, milliseconds: Math.max(0, endTime - startTime) });
-    for (const { ancestorTitles, title, fullName, status: outcome } of assertionResults) {
+    const unrun = files.find((known) => known.file === file)?.unrun ?? [];
+    for (const { ancestorTitles, title, status: outcome } of assertionResults) {
       const name = [...ancestorTitles, title].join(" > ");
-      tests.push({ file, name, outcome: outcomeOf(outcome), select: fullName });
+      tests.push({ file, name, outcome: unrun.includes(name) ? "failed" : outcomeOf(outcome), select: name });
     }
-    // Its set-up failed, or it could not even be loaded.
-    const hasFailedTest = assertionResults.some((/** @type {any} */ test) => test.status === "failed");
-    if (status === "failed" && !hasFailedTest) tests.push({ file, name: "", outcome: failed, select: "" });
+    // It could not be loaded, or cleaning up failed.
+    const hasFailedTest = tests.some((test) => test.file === file && test.outcome === "failed");
+    if (status === "failed" && !hasFailedTest) tests.push({ file, name: "", outcome: "failed", select: "" });
   }
-  return { tests, files };
+  return { tests, files: files.map(({ file, milliseconds }) => ({ file, milliseconds })) };
 }
-
-const failed = /** @type {const} */ ("failed");
 
 /**
  * @param {any} report
@@ -71,11 +76,13 @@ function fromPlaywright(report, root) {
   const walk = (/** @type {any} */ suite, /** @type {string[]} */ groups) => {
     for (const { title, file: path, line, tests: runs } of suite.specs ?? []) {
       const file = locate(path);
-      for (const { status, results } of runs) {
+      for (const { status, expectedStatus, results } of runs) {
+        // Left out by nobody: what came before it failed.
+        const isUnrun = status === "skipped" && expectedStatus !== "skipped";
         tests.push({
           file,
           name: [...groups, title].join(" > "),
-          outcome: outcomeOf(status),
+          outcome: isUnrun ? "failed" : outcomeOf(status),
           select: `${file}:${line}`,
         });
         for (const { duration } of results) milliseconds.set(file, (milliseconds.get(file) ?? 0) + duration);

@@ -10,16 +10,16 @@ beforeAll(async () => {
 });
 afterAll(() => rm(root, { recursive: true, force: true }));
 
-async function read(report: unknown) {
-  const path = join(root, "report.json");
+async function read(report: unknown, more: unknown = []) {
+  const [path, files] = [join(root, "report.json"), join(root, "files.json")];
   await writeFile(path, JSON.stringify(report));
-  return readTestReport({ path, root });
+  await writeFile(files, JSON.stringify(more));
+  return readTestReport({ path, root, files });
 }
 
 const vitestTest = (title: string, status: string) => ({
   ancestorTitles: ["a group"],
   title,
-  fullName: `a group ${title}`,
   status,
 });
 
@@ -30,32 +30,39 @@ describe("a report of tests", () => {
       vitestTest("fails", "failed"),
       vitestTest("no", "pending"),
     ];
-    const file = { name: join(root, "server/a.test.ts"), status: "failed", startTime: 1_000, endTime: 3_500 };
-    expect(await read({ testResults: [{ ...file, assertionResults }] })).toEqual({
-      files: [{ file: "server/a.test.ts", milliseconds: 2_500 }],
+    const file = { name: join(root, "server/a.test.ts"), status: "failed" };
+    const known = { file: "server/a.test.ts", milliseconds: 2_500 };
+    expect(await read({ testResults: [{ ...file, assertionResults }] }, [{ ...known, unrun: [] }])).toEqual({
+      files: [known],
       tests: [
-        { file: "server/a.test.ts", name: "a group > works", outcome: "passed", select: "a group works" },
-        { file: "server/a.test.ts", name: "a group > fails", outcome: "failed", select: "a group fails" },
-        { file: "server/a.test.ts", name: "a group > no", outcome: "skipped", select: "a group no" },
+        { file: "server/a.test.ts", name: "a group > works", outcome: "passed", select: "a group > works" },
+        { file: "server/a.test.ts", name: "a group > fails", outcome: "failed", select: "a group > fails" },
+        { file: "server/a.test.ts", name: "a group > no", outcome: "skipped", select: "a group > no" },
       ],
     });
   });
 
-  it("of Vitest tells a file that could not be set up from one with failed tests", async () => {
-    const file = { name: join(root, "a.test.ts"), status: "failed", startTime: 0, endTime: 0 };
-    const { tests } = await read({ testResults: [{ ...file, assertionResults: [vitestTest("works", "pending")] }] });
-    expect(tests.map(({ name, outcome }) => [name, outcome])).toEqual([
+  it("of Vitest tells a file that could not be loaded, and tests that were not set up, from skipped ones", async () => {
+    const file = { name: join(root, "a.test.ts"), status: "failed" };
+    const report = { testResults: [{ ...file, assertionResults: [vitestTest("works", "skipped")] }] };
+    const outcomes = async (unrun: string[]) =>
+      (await read(report, [{ file: "a.test.ts", milliseconds: 1, unrun }])).tests.map(({ name, outcome }) => [
+        name,
+        outcome,
+      ]);
+    expect(await outcomes([])).toEqual([
       ["a group > works", "skipped"],
       ["", "failed"],
     ]);
+    expect(await outcomes(["a group > works"])).toEqual([["a group > works", "failed"]]);
   });
 
   it("of Playwright does the same, by file and line", async () => {
-    const spec = (title: string, line: number, status: string) => ({
+    const spec = (title: string, line: number, status: string, expectedStatus = "passed") => ({
       title,
       file: "a.spec.ts",
       line,
-      tests: [{ status, results: status === "skipped" ? [] : [{ duration: 700 }, { duration: 300 }] }],
+      tests: [{ status, expectedStatus, results: status === "skipped" ? [] : [{ duration: 700 }, { duration: 300 }] }],
     });
     const report = {
       config: { rootDir: join(root, "e2e/journeys") },
@@ -64,7 +71,16 @@ describe("a report of tests", () => {
         {
           title: "a.spec.ts",
           specs: [spec("works", 3, "expected")],
-          suites: [{ title: "a group", specs: [spec("fails", 9, "unexpected"), spec("no", 12, "skipped")] }],
+          suites: [
+            {
+              title: "a group",
+              specs: [
+                spec("fails", 9, "unexpected"),
+                spec("after it", 10, "skipped"),
+                spec("no", 12, "skipped", "skipped"),
+              ],
+            },
+          ],
         },
       ],
       errors: [{ message: "could not load", location: { file: join(root, "e2e/journeys/b.spec.ts") } }],
@@ -75,6 +91,7 @@ describe("a report of tests", () => {
       tests: [
         { file, name: "works", outcome: "passed", select: `${file}:3` },
         { file, name: "a group > fails", outcome: "failed", select: `${file}:9` },
+        { file, name: "a group > after it", outcome: "failed", select: `${file}:10` },
         { file, name: "a group > no", outcome: "skipped", select: `${file}:12` },
         { file: "e2e/journeys/b.spec.ts", name: "", outcome: "failed", select: "" },
       ],

@@ -27,7 +27,7 @@ export function outcomeLines({ tests, flaky }) {
   const having = (/** @type {TestResult["outcome"]} */ outcome) => tests.filter((test) => test.outcome === outcome);
   const [passed, failed, skipped] = [having("passed"), having("failed"), having("skipped")];
   const named = (/** @type {string} */ word, /** @type {TestResult[]} */ list) =>
-    list.map(({ file, name }) => `${word}: ${file} > ${name || "set-up"}`);
+    list.map(({ file, name }) => `${word}: ${file} > ${name || "the file itself"}`).sort();
   return [
     ...named("skipped", skipped),
     ...named("flaky", flaky),

@@ -17,7 +17,7 @@ describe("the end of a run", () => {
       "skipped: a.test.ts > left out",
       "flaky: a.test.ts > stumbles",
       "failed: a.test.ts > breaks",
-      "failed: a.test.ts > set-up",
+      "failed: a.test.ts > the file itself",
       "2 passed, 2 failed, 1 skipped",
     ]);
     expect(outcomeLines({ tests: [test("works", "passed")], flaky: [] })).toEqual(["1 passed, 0 failed"]);

@@ -9,6 +9,7 @@ import { importsOf, resolveInside } from "./import-problems.mjs";
 export const starters = [
   "e2e/boot/run-dormouse.ts",
   "server/agent/test-agent.ts",
+  "server/gateway/test-caller.ts",
   "server/sandboxes/backends/local/create-local-backend.ts",
   "server/turns/test-wiring.ts",
   "sidecar/test-sidecar.ts",

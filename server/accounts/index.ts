@@ -1,4 +1,5 @@
 import type { Viewer } from "../auth/index.ts";
+import type { Invite, Person, SignedInDevice } from "../protocol/account-views.ts";
 import type { Role } from "../protocol/roles.ts";
 
 export interface FirstRun {
@@ -19,34 +20,6 @@ export interface FirstRunInput {
   /** Needed, as true, when the isolation found is `host`. */
   hostConsent?: boolean | undefined;
   clientAddress: string;
-}
-
-export interface Person {
-  id: string;
-  email: string;
-  name: string;
-  role: Role;
-  createdAt: Date;
-  disabledAt: Date | null;
-  lastSeenAt: Date | null;
-}
-
-export interface Invite {
-  id: string;
-  role: Role;
-  note: string;
-  createdAt: Date;
-  expiresAt: Date;
-  state: "open" | "used" | "expired" | "revoked";
-}
-
-export interface SignedInDevice {
-  id: string;
-  userAgent: string;
-  clientAddress: string;
-  createdAt: Date;
-  lastSeenAt: Date;
-  current: boolean;
 }
 
 /** People of a tenant. Every method checks the caller's role itself and throws AppErrors. */

@@ -8,12 +8,13 @@ import { requireRole } from "../auth/index.ts";
 import { AppError } from "../errors.ts";
 import { parseInput } from "../lib/parse-input.ts";
 import { hashPassword } from "../lib/password-hash.ts";
+import type { Invite } from "../protocol/account-views.ts";
 import { inviteId } from "../protocol/ids.ts";
 import { maxInviteNoteLength } from "../protocol/limits.ts";
 import { roles } from "../protocol/roles.ts";
 import { person } from "./account-input.ts";
 import type { AccountsOptions } from "./create-accounts.ts";
-import type { Accounts, Invite } from "./index.ts";
+import type { Accounts } from "./index.ts";
 
 const lifetimeDays = 7;
 const uniqueViolation = "23505";

@@ -5,6 +5,9 @@ import type { Admission, Viewer } from "../auth/index.ts";
 import { type AccountsOptions, createAccounts } from "./create-accounts.ts";
 import type { Accounts } from "./index.ts";
 
+// Tests make many accounts, and guess many passwords.
+const passwordCost = { N: 16, r: 8, p: 1 };
+
 export const adminInput = {
   tenantName: "Hazel Wood",
   name: "Ada",
@@ -31,10 +34,10 @@ export async function createTestAccounts(options: Partial<AccountsOptions> = {})
     publicUrl: "https://dormouse.example",
     setupCode: null,
     isolation: { kind: "sandboxed", detail: "tried" },
-    passwordCost: { N: 2, r: 1, p: 1 },
+    passwordCost,
     ...options,
   });
-  const admission = createAdmission({ database: test.database, limits });
+  const admission = createAdmission({ database: test.database, limits, passwordCost });
 
   const signIn: TestAccounts["signIn"] = async (email, password = adminInput.password) => {
     const id = await admission.signIn({ email, password, clientAddress: "192.0.2.1", userAgent: "test" });

@@ -26,9 +26,9 @@ describe.each(names)("capture %s", (name) => {
 
   test("gives its expected log", async () => {
     const { outcome } = whole.settled;
-    await expect(`${printLog(whole.log, whole.signals)}= ${JSON.stringify(outcome)}\n`).toMatchFileSnapshot(
-      `captures/${name}.expected.txt`,
-    );
+    const steps = [...whole.state.steps.values()].map((usage) => `+ step ${JSON.stringify(usage)}\n`);
+    const printed = [printLog(whole.log, whole.signals), ...steps, `= ${JSON.stringify(outcome)}\n`].join("");
+    await expect(printed).toMatchFileSnapshot(`captures/${name}.expected.txt`);
   });
 
   test("leaves nothing to settle but the plan's end once every event was seen", () => {

@@ -4,7 +4,7 @@ import type { Database } from "../../db/client.ts";
 import { findSignInCandidate, findViewerRow } from "../../db/queries/sign-in-rows.ts";
 import { authSessions } from "../../db/schema/index.ts";
 import { AppError } from "../errors.ts";
-import { verifyNothing, verifyPassword } from "../lib/password-hash.ts";
+import { type PasswordCost, verifyNothing, verifyPassword } from "../lib/password-hash.ts";
 import { uuidPattern } from "../protocol/ids.ts";
 import type { Viewer } from "./actor.ts";
 import type { Admission } from "./admission.ts";
@@ -14,7 +14,14 @@ const lifetimeDays = 30;
 const touchEveryMilliseconds = 60_000;
 const uuidForm = new RegExp(`^${uuidPattern}$`, "i");
 
-export function createAdmission({ database, limits }: { database: Database; limits: AttemptLimits }): Admission {
+export interface AdmissionOptions {
+  database: Database;
+  limits: AttemptLimits;
+  /** That of the accounts, for tests alone. */
+  passwordCost?: PasswordCost;
+}
+
+export function createAdmission({ database, limits, passwordCost }: AdmissionOptions): Admission {
   return {
     async signIn({ email, password, clientAddress, userAgent }) {
       const account = email.trim().toLowerCase();
@@ -22,7 +29,7 @@ export function createAdmission({ database, limits }: { database: Database; limi
       const candidate = await database.transaction("nobody", (tx) => findSignInCandidate(tx, account));
       const matches = candidate
         ? await verifyPassword(password, candidate.passwordHash)
-        : await verifyNothing(password);
+        : await verifyNothing(password, passwordCost);
       // A disabled person learns nothing that a stranger would not.
       if (!candidate || !matches || candidate.disabled) {
         throw new AppError("unauthenticated", "Email or password is wrong.");

@@ -4,7 +4,7 @@ import type { FileStore } from "./file-store.ts";
 import { storeKey } from "./store-key.ts";
 
 const mark = storeKey("installation.txt");
-const longestMark = 200;
+const maxMarkLength = 200;
 
 export type Claim = "ours" | "claimed" | "another" | "missing";
 
@@ -40,7 +40,7 @@ async function readMark(fileStore: FileStore, signal: AbortSignal): Promise<stri
   let text = "";
   for await (const chunk of stream) {
     text += chunk;
-    if (text.length > longestMark)
+    if (text.length > maxMarkLength)
       throw new AppError("upstream", `${mark} in the file store was not written by Dormouse`);
   }
   return text.trim();

@@ -7,11 +7,11 @@ import { type SandboxId, sandboxId, type TenantId, tenantId } from "../protocol/
 const segment = /^[a-z0-9](?:[a-z0-9._-]{0,198}[a-z0-9])?$/;
 
 /** S3 allows 1,024 bytes; the rest is left to stores that add something of their own. */
-const longest = 900;
+const maxKeyLength = 900;
 
 const key = z
   .string()
-  .max(longest)
+  .max(maxKeyLength)
   .refine((value) => value.split("/").every((part) => segment.test(part) && !part.includes("..")))
   .brand<"store-key">();
 

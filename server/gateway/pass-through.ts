@@ -74,12 +74,12 @@ function send(passage: Passage, limit: Transform, gone: AbortSignal) {
   });
 }
 
-function limitBytes(most: number, exceeded: () => void): Transform {
+function limitBytes(maxBytes: number, exceeded: () => void): Transform {
   let bytes = 0;
   return new Transform({
     transform(chunk: Buffer, _encoding, done) {
       bytes += chunk.length;
-      if (bytes <= most) return done(null, chunk);
+      if (bytes <= maxBytes) return done(null, chunk);
       exceeded();
       done(new Error("The request is too large."));
     },

@@ -1,10 +1,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "./logger.ts";
+import { createSerial } from "./serial.ts";
 
 /** Background work with an owner and an end. */
 export interface Loop {
   readonly name: string;
   start(): void;
+  /** One round, also of a loop that was not started, after the one that is under way. Fails as the round does. */
+  runNow(): Promise<void>;
   /** Aborts what runs and waits for it, though not for ever. Idempotent. */
   stop(): Promise<void>;
 }
@@ -20,12 +23,13 @@ export interface LoopOptions {
 /** Runs never overlap: the pause is counted from the end of one to the start of the next. */
 export function createLoop({ name, everyMilliseconds, run, logger, stopMilliseconds = 5000 }: LoopOptions): Loop {
   const stopping = new AbortController();
+  const rounds = createSerial();
   let running: Promise<void> | undefined;
 
   async function repeat(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       try {
-        await run(signal);
+        await rounds.run(() => run(signal));
       } catch (error) {
         if (!signal.aborted) logger.error({ err: error, loop: name }, "A background loop failed and continues");
       }
@@ -38,6 +42,7 @@ export function createLoop({ name, everyMilliseconds, run, logger, stopMilliseco
     start() {
       running ??= repeat(stopping.signal);
     },
+    runNow: () => rounds.run(() => run(stopping.signal)),
     async stop() {
       stopping.abort();
       const late = sleep(stopMilliseconds, "late" as const, { ref: false });

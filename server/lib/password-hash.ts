@@ -27,11 +27,12 @@ export async function verifyPassword(password: string, stored: string): Promise<
   return actual.length === expected.length && timingSafeEqual(actual, expected);
 }
 
-let decoy: Promise<string> | undefined;
+const decoys = new Map<PasswordCost, Promise<string>>();
 
 /** Takes as long as a real check, so that the time does not tell whether an account exists. */
-export async function verifyNothing(password: string): Promise<false> {
-  decoy ??= hashPassword(randomBytes(16).toString("hex"));
+export async function verifyNothing(password: string, cost = dearCost): Promise<false> {
+  const decoy = decoys.get(cost) ?? hashPassword(randomBytes(16).toString("hex"), cost);
+  decoys.set(cost, decoy);
   await verifyPassword(password, await decoy);
   return false;
 }

@@ -65,7 +65,7 @@ export type SidecarHealth = z.infer<typeof sidecarHealth>;
  * `GET /agent-events?after=n`: server-sent events whose id is their number, beginning with `hello`,
  * then everything numbered after n. Numbers begin at 1 in each boot and never skip. Where the buffer
  * no longer holds what follows n, a `gap` says what was lost; deltas of parts that were open then
- * cannot be placed and wait for the cumulative part. A comment every 10 s keeps the connection.
+ * do not fit and wait for the cumulative part. Comments keep the connection (`heartbeatMilliseconds`).
  */
 export const numberedEvent = z.discriminatedUnion("type", [
   z.object({ type: z.literal("hello"), oldest: z.number().int(), last: z.number().int(), bootId: z.string() }),

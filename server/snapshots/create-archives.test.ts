@@ -195,7 +195,7 @@ describe("taking archives", () => {
     expect(await readdir(await inSandbox("opencode-data", "opencode"))).not.toContain("change.txt");
   });
 
-  it("settles what a server left that died before the commit, and refuses it should that come back", async () => {
+  it("cleans up what a server left that died before the commit, and refuses it should that come back", async () => {
     let goOn = () => {};
     const dead = new Promise<void>((resolve) => {
       goOn = resolve;

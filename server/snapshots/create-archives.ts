@@ -68,7 +68,7 @@ export function createArchives(context: ArchiveContext): TakesArchives {
         }
       }
     },
-    async forgetSession(actor, sessionId) {
+    async removeSnapshots(actor, sessionId) {
       const signal = AbortSignal.timeout(cleanUpMilliseconds);
       for (const row of await readSnapshots(database, actor, sessionId)) {
         await removeArchive(context, row, { actor, signal });

@@ -41,7 +41,7 @@ export interface Archives {
   /** Whatever changed since its newest archive. One that fails is logged and does not hinder the others. */
   archiveSandbox(sandbox: OwnedSandbox, signal: AbortSignal): Promise<void>;
   /** Removes all snapshots of a session that is about to be removed. */
-  forgetSession(actor: Actor, sessionId: string): Promise<void>;
+  removeSnapshots(actor: Actor, sessionId: string): Promise<void>;
   /** Cleans up what writers that are gone left behind, in the rows and in the store. */
   sweep(signal: AbortSignal): Promise<void>;
 }

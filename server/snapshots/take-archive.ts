@@ -31,7 +31,7 @@ export async function takeArchive(
   try {
     const made = await create(context, sandbox, { making, unless: newest?.fingerprint ?? null, signal });
     if (made.outcome !== "made") {
-      await forgetFailures(context, sandbox, making);
+      await removeFailures(context, sandbox, making);
       return { outcome: made.outcome, archiveId: newest?.id ?? null };
     }
     await commit(context, sandbox, { making, made });
@@ -40,7 +40,7 @@ export async function takeArchive(
     throw error;
   }
   if (subject.kind === "history") await publishHistory(context, sandbox, signal);
-  await pruneArchives(context, sandbox, { subject, signal }).finally(() => tell(context, subject));
+  await pruneArchives(context, sandbox, { subject, signal }).finally(() => notifySession(context, subject));
   return { outcome: "verified", archiveId: id };
 }
 
@@ -52,7 +52,7 @@ interface Making {
   begun: boolean;
 }
 
-function tell(context: ArchiveContext, { sessionId }: Subject): void {
+function notifySession(context: ArchiveContext, { sessionId }: Subject): void {
   if (sessionId) context.onSessionChanged?.(sessionId);
 }
 
@@ -73,7 +73,7 @@ function create(
       const { historyEpoch } = generations;
       await insertArchive(database, sandbox, { ...subject, id, storeKey: key, historyEpoch });
       making.begun = true;
-      tell(context, subject);
+      notifySession(context, subject);
       // Resolves once it is durable and was verified where it lies.
       return fileStore.write(key, body, signal);
     },
@@ -94,11 +94,11 @@ async function commit(
 }
 
 /** Nothing is unsaved, so what failed before is no longer worth saying. */
-async function forgetFailures(context: ArchiveContext, { actor }: OwnedSandbox, { subject, generations }: Making) {
+async function removeFailures(context: ArchiveContext, { actor }: OwnedSandbox, { subject, generations }: Making) {
   const failed = generations.newestFirst.filter(({ state }) => state === "failed");
   const signal = AbortSignal.timeout(cleanUpMilliseconds);
   for (const row of failed) await removeArchive(context, row, { actor, signal });
-  if (failed.length > 0) tell(context, subject);
+  if (failed.length > 0) notifySession(context, subject);
 }
 
 async function recordFailure(
@@ -127,6 +127,6 @@ async function recordFailure(
   } catch (failure) {
     logger.error({ err: failure, archiveId: id }, "A failed archive could not be marked as such");
   } finally {
-    tell(context, subject);
+    notifySession(context, subject);
   }
 }

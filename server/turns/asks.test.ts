@@ -177,10 +177,10 @@ test(
     const woken = await server.newSession();
     await server.prompt(woken, "my name is Bo");
     await server.follow(woken, ended());
-    const signal = AbortSignal.timeout(30_000);
+    const signal = () => AbortSignal.timeout(30_000);
     const config = buildAgentConfig({ providers: [], defaultModel: null, permissionPolicy: "ask" });
-    await sidecar.restartAgent({ config }, signal);
-    await sidecar.waitForAgent(signal);
+    await sidecar.restartAgent({ config }, signal());
+    await sidecar.waitForAgent(signal());
     const sessionId = await server.newSession();
     await server.prompt(sessionId, "run `echo unasked`");
     const state = await server.follow(sessionId, ended());
@@ -192,8 +192,8 @@ test(
     const counted = warnings.filter((fields) => JSON.stringify(fields).includes("opencode_unexpected_permission_ask"));
     expect(counted).toMatchObject([{ sessionId, permission: "bash", reply: "once" }]);
     const allowed = buildAgentConfig({ providers: [], defaultModel: null, permissionPolicy: "allow" });
-    await sidecar.restartAgent({ config: allowed }, signal);
-    await sidecar.waitForAgent(signal);
+    await sidecar.restartAgent({ config: allowed }, signal());
+    await sidecar.waitForAgent(signal());
   },
 );
 

@@ -7,9 +7,11 @@ import type { LogEntry } from "../protocol/log-entry.ts";
 import { createSidecarClient } from "../sandboxes/create-sidecar-client.ts";
 import type { SidecarClient } from "../sandboxes/sidecar-client.ts";
 import { createTestServer, ended, ends, type TestServer } from "./test-turns.ts";
+import { createTestWords } from "./test-words.ts";
 
 // Servers that die at one certain moment, and what the next one makes of it. Everything is real.
 let server: TestServer;
+const words = createTestWords();
 let client: AgentClient;
 let sidecar: SidecarClient;
 /** The server hears nothing of the agent's messages any more. */
@@ -18,8 +20,9 @@ let deafensWithSummary = false;
 
 beforeAll(async () => {
   server = await createTestServer(
-    { DORMOUSE_DEMO_PACE: "human" },
+    {},
     {
+      demoPace: words,
       createSidecarClient(options) {
         sidecar = createSidecarClient(options);
         return sidecar;
@@ -109,11 +112,13 @@ test("a summary whose server died before it knew its message is not written twic
     return messages.flatMap(({ parts }) => parts.filter(({ type }) => type === "compaction"));
   };
   deafensWithSummary = true;
+  words.allow(2);
   const { id } = await server.services.turns.compact(server.viewer, { sessionId, idempotencyKey: crypto.randomUUID() });
   await expect.poll(async () => (await compactions()).length, { timeout: 20_000 }).toBe(1);
   await server.leave();
   isDeaf = false;
   deafensWithSummary = false;
+  words.allowAll();
   await server.start();
   const after = await server.follow(sessionId, ended(2));
   expect(ends(after)[1]?.body).toEqual({ outcome: "finished" });

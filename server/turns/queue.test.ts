@@ -1,13 +1,16 @@
 import { sql } from "drizzle-orm";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import type { ViewerState } from "../protocol/viewer-state.ts";
 import { createTestServer, ended, ends, type TestServer, textOf } from "./test-turns.ts";
+import { createTestWords } from "./test-words.ts";
 
 // Everything is real and shares one sandbox: each test has a session of its own.
 let server: TestServer;
+const words = createTestWords();
 beforeAll(async () => {
-  server = await createTestServer({ DORMOUSE_DEMO_PACE: "human" });
+  server = await createTestServer({}, { demoPace: words });
 }, 120_000);
+afterEach(() => words.allowAll());
 afterAll(async () => {
   await server.close();
 }, 60_000);
@@ -19,9 +22,10 @@ const stateOf = async (sessionId: string, turnId: string) => turns().find(server
 const prompts = ({ entries }: ViewerState) =>
   entries.flatMap((entry) => (entry.kind === "prompt" ? [entry.body.text] : []));
 
-/** A turn that still speaks for a while, with what waits behind it. */
+/** A turn that stopped in the middle of its answer until all words are allowed, with what waits behind it. */
 async function queueBehind(...waiting: string[]) {
   const sessionId = await server.newSession();
+  words.allow(20);
   const running = await server.prompt(sessionId, "Give me a long text of 150 words");
   await server.follow(sessionId, speaks(20));
   const ids: string[] = [];
@@ -50,6 +54,7 @@ describe("what waits", () => {
     await server.restart();
     expect(await queueOf(sessionId)).toEqual(waiting);
     await turns().stop(viewer, sessionId);
+    words.allowAll();
     const state = await server.follow(sessionId, ended(4));
     expect(prompts(state).slice(1)).toEqual(waiting);
   });
@@ -119,6 +124,7 @@ describe("sent now", () => {
     await turns().sendNow(server.viewer, { sessionId, turnId: joined });
     await server.follow(sessionId, (state) => prompts(state).length === 2);
     expect(await stateOf(sessionId, joined)).toMatchObject({ state: "joined", hostTurnId: running });
+    words.allowAll();
     const state = await server.follow(sessionId, ended(2));
     expect(prompts(state)).toEqual(["Give me a long text of 150 words", "my name is Joined", "never before the other"]);
     // The host ends once, after both were answered.
@@ -141,6 +147,7 @@ describe("sent now", () => {
     await turns().sendNow(server.viewer, { sessionId, turnId: joined });
     await server.follow(sessionId, (state) => prompts(state).length === 2);
     await server.restart();
+    words.allowAll();
     const state = await server.follow(sessionId, ended());
     expect(ends(state).map(({ body }) => body)).toEqual([{ outcome: "finished" }]);
     expect(prompts(state)).toHaveLength(2);
@@ -159,6 +166,7 @@ describe("sent now", () => {
         where id = ${joined}`),
     );
     await server.restart();
+    words.allowAll();
     const state = await server.follow(sessionId, ended());
     expect(prompts(state)).toHaveLength(2);
     expect(textOf(state)).toContain("Joined");
@@ -171,6 +179,7 @@ describe("sent now", () => {
     await turns().sendNow(server.viewer, { sessionId, turnId: joined });
     await server.follow(sessionId, (state) => prompts(state).length === 2);
     await turns().stop(server.viewer, sessionId);
+    words.allowAll();
     await server.follow(sessionId, ended(2));
     expect(await stateOf(sessionId, joined)).toMatchObject({ state: "stopped" });
     expect(await stateOf(sessionId, next)).toMatchObject({ state: "finished" });

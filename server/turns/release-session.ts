@@ -14,7 +14,7 @@ export function releaseSession({
 }: {
   turns: Pick<Turns, "release">;
   lifecycle: Pick<Lifecycle, "findRunning">;
-  archives: Pick<Archives, "forgetSession">;
+  archives: Pick<Archives, "removeSnapshots">;
 }): ReleaseSession {
   return async (actor, session) => {
     await turns.release(actor, session.sessionId);
@@ -22,7 +22,7 @@ export function releaseSession({
       await removeLive(session);
     } finally {
       // Last: a snapshot of what still lived could be taken before.
-      await archives.forgetSession(actor, session.sessionId);
+      await archives.removeSnapshots(actor, session.sessionId);
     }
   };
 

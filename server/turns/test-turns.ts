@@ -10,7 +10,7 @@ import type { LogEntry } from "../protocol/log-entry.ts";
 import { applySessionEvents, emptyViewerState, type ViewerState } from "../protocol/viewer-state.ts";
 import type { Services } from "../services.ts";
 import type { Wiring, WiringInput } from "../wiring.ts";
-import { projectRoot, type TestPlace, wireTestServer } from "./test-wiring.ts";
+import { projectRoot, type TestSetup, wireTestServer } from "./test-wiring.ts";
 
 export interface TestServer {
   viewer: Viewer;
@@ -19,7 +19,7 @@ export interface TestServer {
   services: Services;
   wiring: Wiring;
   home: string;
-  place: TestPlace;
+  setup: TestSetup;
   /** The first half of a restart, and the second. With `sleep`, sandboxes end as with Ctrl-C. */
   leave(options?: { sleep: boolean }): Promise<void>;
   start(): Promise<void>;
@@ -66,8 +66,8 @@ export async function createTestServer(
   const { applicationUrl } = accounts;
   // One database, one file store, also for a server with a home of its own.
   const shared = { DORMOUSE_FILE_STORE_ROOT: join(home, "store"), DORMOUSE_DEMO_PACE: "instant" };
-  const place = { applicationUrl, home, environment: { ...shared, ...environment } };
-  const start = (at = home) => wireTestServer({ ...place, home: at }, changes);
+  const setup = { applicationUrl, home, environment: { ...shared, ...environment } };
+  const start = (at = home) => wireTestServer({ ...setup, home: at }, changes);
   let wiring = await start();
   await wiring.resume(AbortSignal.timeout(30_000));
 
@@ -82,7 +82,7 @@ export async function createTestServer(
       return wiring;
     },
     home,
-    place,
+    setup,
     async startPeer() {
       const other = await mkdtemp("/tmp/dm-");
       await chmod(other, 0o711);
@@ -99,7 +99,7 @@ export async function createTestServer(
       };
     },
     async startReplica() {
-      const replica = await wireTestServer({ ...place, name: `replica-${crypto.randomUUID()}` }, changes);
+      const replica = await wireTestServer({ ...setup, name: `replica-${crypto.randomUUID()}` }, changes);
       await replica.resume(AbortSignal.timeout(30_000));
       for (const loop of replica.loops) loop.start();
       return {

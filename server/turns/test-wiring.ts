@@ -6,7 +6,7 @@ import { type Wiring, type WiringInput, wire } from "../wiring.ts";
 export const projectRoot = resolve(import.meta.dirname, "../..");
 
 /** What any process needs to be the server of a test: the next one with the same home takes over. */
-export interface TestPlace {
+export interface TestSetup {
   applicationUrl: string;
   home: string;
   environment: Record<string, string>;
@@ -14,8 +14,8 @@ export interface TestPlace {
   name?: string;
 }
 
-export function wireTestServer(place: TestPlace, changes: Partial<WiringInput> = {}): Promise<Wiring> {
-  const { applicationUrl, home, environment, name } = place;
+export function wireTestServer(setup: TestSetup, changes: Partial<WiringInput> = {}): Promise<Wiring> {
+  const { applicationUrl, home, environment, name } = setup;
   return wire({
     config: parseConfig({ PATH: parseConfig().searchPath, DORMOUSE_HOME: home, ...environment }),
     root: projectRoot,

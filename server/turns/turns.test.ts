@@ -1,14 +1,17 @@
 import { text } from "node:stream/consumers";
 import { sql } from "drizzle-orm";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { shown } from "../sessions/test-log.ts";
 import { createTestServer, ended, ends, type TestServer, textOf } from "./test-turns.ts";
+import { createTestWords } from "./test-words.ts";
 
 // Everything is real and shares one sandbox: each test has a session of its own.
 let server: TestServer;
+const words = createTestWords();
 beforeAll(async () => {
-  server = await createTestServer({ DORMOUSE_DEMO_PACE: "human" });
+  server = await createTestServer({}, { demoPace: words });
 }, 120_000);
+afterEach(() => words.allowAll());
 afterAll(async () => {
   await server.close();
 }, 60_000);
@@ -44,11 +47,13 @@ describe("a turn", () => {
 
   test("looks the same after a reload in the middle as to one who stayed", patience, async () => {
     const sessionId = await server.newSession();
+    words.allow(20);
     await server.prompt(sessionId, "Give me a long text of 60 words");
     const stayed = server.follow(sessionId, ended());
     const left = await server.follow(sessionId, speaks(40));
     const reloaded = server.follow(sessionId, ended());
     const returned = server.follow(sessionId, ended(), left);
+    words.allowAll();
     const expected = shown(await stayed);
     expect(shown(await reloaded)).toEqual(expected);
     expect(shown(await returned)).toEqual(expected);
@@ -59,6 +64,7 @@ describe("a turn", () => {
     patience,
     async () => {
       const sessionId = await server.newSession();
+      words.allow(40);
       await server.prompt(sessionId, "Give me a long text of 3000 words");
       await server.follow(sessionId, speaks(80));
       expect(await server.services.turns.stop(server.viewer, sessionId)).toBe(true);
@@ -66,6 +72,7 @@ describe("a turn", () => {
       expect(ends(state).map(({ body }) => body)).toEqual([{ outcome: "stopped" }]);
       expect(textOf(state).length).toBeGreaterThanOrEqual(80);
       expect(await server.services.turns.stop(server.viewer, sessionId)).toBe(false);
+      words.allowAll();
       await server.prompt(sessionId, "my name is Bo");
       expect(ends(await server.follow(sessionId, ended(2)))[1]?.body).toEqual({ outcome: "finished" });
     },
@@ -73,6 +80,7 @@ describe("a turn", () => {
 
   test("waits for the one before it, and can be taken back until it begins", patience, async () => {
     const sessionId = await server.newSession();
+    words.allow(10);
     await server.prompt(sessionId, "Give me a long text of 30 words");
     await server.follow(sessionId, speaks(1));
     const removed = await server.prompt(sessionId, "never asked");
@@ -80,6 +88,7 @@ describe("a turn", () => {
     const waiting = await server.follow(sessionId, ({ session }) => session?.queue.length === 2);
     expect(waiting.session?.queue.map(({ prompt }) => prompt)).toEqual(["never asked", "my name is Bo"]);
     await server.services.turns.removeQueued(server.viewer, { sessionId, turnId: removed });
+    words.allowAll();
     const state = await server.follow(sessionId, ended(2));
     const prompts = state.entries.filter(({ kind }) => kind === "prompt").map(({ body }) => body);
     expect(prompts).toEqual([{ text: "Give me a long text of 30 words" }, { text: "my name is Bo" }]);
@@ -147,9 +156,11 @@ test(
   patience,
   async () => {
     const sessionId = await server.newSession();
+    words.allow(20);
     await server.prompt(sessionId, "Give me a long text of 60 words");
     const before = await server.follow(sessionId, speaks(40));
     await server.restart();
+    words.allowAll();
     const state = await server.follow(sessionId, ended(), before);
     expect(ends(state).map(({ body }) => body)).toEqual([{ outcome: "finished" }]);
     expect(state.entries.filter(({ kind }) => kind === "prompt")).toHaveLength(1);
@@ -162,6 +173,7 @@ test(
 
 test("a stop by another process counts although nobody could be told of it", patience, async () => {
   const sessionId = await server.newSession();
+  words.allow(20);
   const turnId = await server.prompt(sessionId, "Give me a long text of 3000 words");
   await server.follow(sessionId, speaks(20));
   await server.database.transaction(server.viewer, async (tx) => {
@@ -176,7 +188,7 @@ test("a stop by another process counts although nobody could be told of it", pat
 
 test("a tool that runs while the server is replaced loses none of its output", patience, async () => {
   const sessionId = await server.newSession();
-  await server.prompt(sessionId, "run `for i in 1 2 3 4 5 6 7 8; do echo line $i; sleep 1; done`");
+  await server.prompt(sessionId, "run `for i in 1 2 3 4 5 6 7 8; do echo line $i; sleep 0.5; done`");
   await server.follow(sessionId, ({ entries }) => JSON.stringify(entries).includes("line 2"));
   await server.restart();
   const state = await server.follow(sessionId, ended());
@@ -187,11 +199,13 @@ test("a tool that runs while the server is replaced loses none of its output", p
 
 test("a removed session leaves nothing behind, also while its turn runs", patience, async () => {
   const sessionId = await server.newSession();
+  words.allow(20);
   await server.prompt(sessionId, "Give me a long text of 3000 words");
   await server.follow(sessionId, speaks(20));
   const other = await server.newSession();
   expect(await server.services.sessions.remove(server.viewer, sessionId)).toBe(true);
   expect(await server.services.log.read({ actor: server.viewer, sessionId, after: 0 })).toBeNull();
+  words.allowAll();
   await server.prompt(other, "run `ls ..`");
   const state = await server.follow(other, ended());
   expect(JSON.stringify(state.entries)).not.toContain(sessionId);

@@ -1,18 +1,22 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import type { ViewerState } from "../protocol/viewer-state.ts";
 import { shown } from "../sessions/test-log.ts";
 import { createTestServer, ended, ends, type Peer, type TestServer, textOf } from "./test-turns.ts";
+import { createTestWords } from "./test-words.ts";
 
 // One database, one sandbox, two servers that live: the first holds the lease, people come in through the second.
+// The first one looks for nothing by itself in these tests: what it does, it was told.
 let server: TestServer;
+const words = createTestWords();
 let other: Peer;
 beforeAll(async () => {
-  server = await createTestServer({ DORMOUSE_DEMO_PACE: "human" });
+  server = await createTestServer({}, { demoPace: words });
   const sessionId = await server.newSession();
   await server.prompt(sessionId, "my name is Ada");
   await server.follow(sessionId, ended());
   other = await server.startReplica();
 }, 120_000);
+afterEach(() => words.allowAll());
 afterAll(async () => {
   await other?.close();
   await server.close();
@@ -34,16 +38,13 @@ describe("through a server that does not hold the lease", () => {
     const sessionId = await server.newSession();
     await server.prompt(sessionId, "my name is Bo");
     await server.follow(sessionId, ended());
-    const turnId = await promptThere(sessionId, "Give me a long text of 40 words");
+    await promptThere(sessionId, "Give me a long text of 40 words");
     const [here, there] = await Promise.all([server.follow(sessionId, ended(2)), followThere(sessionId, ended(2))]);
     expect(ends(there).map(({ body }) => body)).toEqual([{ outcome: "finished" }, { outcome: "finished" }]);
     expect(shown(there)).toEqual(shown(here));
     expect(there.entries.filter(({ kind }) => kind === "sandbox-phase")).toHaveLength(
       here.entries.filter(({ kind }) => kind === "sandbox-phase").length,
     );
-    // The first server looks for nothing by itself in these tests: it was told.
-    const turn = await other.services.turns.find(server.viewer, { sessionId, turnId });
-    expect(Date.parse(turn?.startedAt ?? "") - Date.parse(turn?.queuedAt ?? "")).toBeLessThan(2_000);
   });
 
   test("a prompt of a session that has no sandbox yet runs where its person's sandbox is", patience, async () => {
@@ -57,10 +58,13 @@ describe("through a server that does not hold the lease", () => {
 
   test("text is seen while it grows", patience, async () => {
     const sessionId = await server.newSession();
+    words.allow(4);
     await server.prompt(sessionId, "Give me a long text of 60 words");
     const lengths = new Set<number>();
     const state = await followThere(sessionId, (now) => {
       lengths.add(textOf(now).length);
+      // The next words come once these were seen.
+      words.allow(4 * (lengths.size + 1));
       return ends(now).length > 0;
     });
     expect(lengths.size).toBeGreaterThan(10);
@@ -69,14 +73,14 @@ describe("through a server that does not hold the lease", () => {
 
   test("a stop reaches the turn, and only that turn", patience, async () => {
     const sessionId = await server.newSession();
+    words.allow(20);
     await promptThere(sessionId, "Give me a long text of 3000 words");
     await followThere(sessionId, speaks(40));
     await promptThere(sessionId, "my name is Next");
-    const since = performance.now();
     expect(await other.services.turns.stop(server.viewer, sessionId)).toBe(true);
     const stopped = await followThere(sessionId, ended());
-    expect(performance.now() - since).toBeLessThan(8_000);
     expect(ends(stopped)[0]?.body).toEqual({ outcome: "stopped" });
+    words.allowAll();
     expect(ends(await followThere(sessionId, ended(2)))[1]?.body).toEqual({ outcome: "finished" });
   });
 
@@ -89,11 +93,9 @@ describe("through a server that does not hold the lease", () => {
     const { questions } = ask.body.request as { questions: { options: { label: string }[] }[] };
     const answers = questions.map(({ options }) => [options[0]?.label ?? ""]);
     const input = { askId: ask.body.askId, answer: { answers } };
-    const since = performance.now();
     await other.services.turns.answer(server.viewer, input);
     await expect(server.services.turns.answer(server.viewer, input)).rejects.toMatchObject({ kind: "conflict" });
     const state = await followThere(sessionId, ended());
-    expect(performance.now() - since).toBeLessThan(8_000);
     expect(state.entries.find(({ kind }) => kind === "ask")?.body).toMatchObject({
       state: "answered",
       answer: answers,
@@ -104,6 +106,7 @@ describe("through a server that does not hold the lease", () => {
     const sessionId = await server.newSession();
     const { viewer } = server;
     const { turns } = other.services;
+    words.allow(20);
     const running = await promptThere(sessionId, "Give me a long text of 150 words");
     await followThere(sessionId, speaks(20));
     const [first, second, third] = [
@@ -123,12 +126,14 @@ describe("through a server that does not hold the lease", () => {
       state: "joined",
       hostTurnId: running,
     });
+    words.allowAll();
     const state = await followThere(sessionId, ended(2));
     expect(prompts(state)).toEqual(["Give me a long text of 150 words", "my name is Joined", "my name is Edited"]);
   });
 
   test("a session is removed though its turn runs elsewhere", patience, async () => {
     const sessionId = await server.newSession();
+    words.allow(20);
     await server.prompt(sessionId, "Give me a long text of 3000 words");
     await server.follow(sessionId, speaks(20));
     expect(await other.services.sessions.remove(server.viewer, sessionId)).toBe(true);
@@ -141,20 +146,22 @@ describe("a server that loses its lease while it lives", () => {
     "leaves the running turn to the next one: one end, the same log, and its own writes change nothing",
     patience,
     async () => {
-      const words = "Give me a long text of 150 words";
+      const prompt = "Give me a long text of 150 words";
       const reference = await server.newSession();
-      await server.prompt(reference, words);
+      await server.prompt(reference, prompt);
       const expected = await server.follow(reference, ended());
 
       const sessionId = await server.newSession();
-      await server.prompt(sessionId, words);
+      words.allow(20);
+      await server.prompt(sessionId, prompt);
       const stayed = server.follow(sessionId, ended());
       await server.follow(sessionId, speaks(60));
       await server.handOver();
+      words.allowAll();
       const there = await followThere(sessionId, ended());
       expect(ends(there).map(({ body }) => body)).toEqual([{ outcome: "finished" }]);
       expect(textOf(there)).toBe(textOf(expected));
-      expect(prompts(there)).toEqual([words]);
+      expect(prompts(there)).toEqual([prompt]);
       // Who watched through the first server all the while sees the same.
       expect(shown(await stayed)).toEqual(shown(there));
       const read = await server.services.log.read({ actor: server.viewer, sessionId, after: there.version });
@@ -164,6 +171,7 @@ describe("a server that loses its lease while it lives", () => {
 
   test("then sends what comes in through it to the new holder", patience, async () => {
     const sessionId = await server.newSession();
+    words.allow(20);
     await server.prompt(sessionId, "Give me a long text of 3000 words");
     await server.follow(sessionId, speaks(40));
     await server.services.turns.stop(server.viewer, sessionId);

@@ -49,7 +49,7 @@ export function createBlockFiller(pool: BlockPool) {
       }
     },
     /** Where up to `most` bytes can be read into at once; `filled` says how many came. */
-    space: (most: number): Buffer => block.subarray(used, Math.min(block.length, used + most)),
+    space: (maxBytes: number): Buffer => block.subarray(used, Math.min(block.length, used + maxBytes)),
     filled(count: number): void {
       used += count;
       next();

@@ -30,15 +30,15 @@ export function createCompressors(options: { level: number; blockBytes: number }
  * takes a quarter of all CPU time.
  */
 function createCompressor({ level, blockBytes }: { level: number; blockBytes: number }): Compressor {
-  const most = blockBytes + 64 * 1024;
+  const maxBytes = blockBytes + 64 * 1024;
   const options: ZlibOptions & Pick<TransformOptions, "highWaterMark"> = {
     level,
     memLevel: 9,
     // Each block ends its member, in one trip to the thread pool.
     flush: constants.Z_FINISH,
-    chunkSize: most,
+    chunkSize: maxBytes,
     // Nothing is read before the member is whole, so all of it must find room.
-    highWaterMark: 2 * most,
+    highWaterMark: 2 * maxBytes,
   };
   const stream = createGzip(options) as ReturnType<typeof createGzip> & ZlibReset;
   return {

@@ -56,7 +56,7 @@ describe("the archives that a disk knows", () => {
       const { begun, flush } = createFlushes();
       const known = createKnownArchives({ directory, flush });
       await known.add("home", first);
-      await known.forget("home");
+      await known.remove("home");
       begun[0]?.resolve();
       await known.flushed();
       expect(await known.list("home")).toEqual([]);

@@ -31,7 +31,7 @@ export interface KnownArchives {
   list(subject: string): Promise<string[]>;
   /** Durable when resolved. */
   add(subject: string, archiveId: string): Promise<void>;
-  forget(subject: string): Promise<void>;
+  remove(subject: string): Promise<void>;
   /** Resolves once nothing is left to be flushed. */
   flushed(): Promise<void>;
 }
@@ -103,7 +103,7 @@ export function createKnownArchives(options: KnownArchivesOptions): KnownArchive
         flushing = null;
       });
     },
-    async forget(subject) {
+    async remove(subject) {
       await changing;
       await rm(pathOf(subject), { force: true });
     },

@@ -2,7 +2,6 @@ import { generateKeyPairSync, randomBytes, randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { connect } from "node:net";
 import { Readable } from "node:stream";
-import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { checkAnswer, hashBody, signatureHeaders, signRequest } from "../../server/protocol/request-signature.ts";
 import { createSidecarClient } from "../../server/sandboxes/create-sidecar-client.ts";
@@ -146,13 +145,15 @@ describe("the sidecar's door", () => {
         method: "POST",
         body: JSON.stringify({ messages: [{ role: "user", content: "@@hang" }] }),
       }).then((answer) => answer.text());
+      let outcome = "running";
       const cut = calling.then(
-        () => "answered",
-        () => "cut",
+        () => (outcome = "answered"),
+        () => (outcome = "cut"),
       );
       await waitUntil(() => other.server.requests.length > 0, "the call at the server");
       await of(3).json(logs);
-      expect(await Promise.race([cut, sleep(200, "running")])).toBe("running");
+      await of(3).health(deadline());
+      expect(outcome).toBe("running");
       await of(4).json(logs);
       expect(await cut).toBe("cut");
       const late = { kind: "conflict", refusal: "lease-superseded" };

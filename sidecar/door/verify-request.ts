@@ -40,7 +40,7 @@ export function createRequestVerifier(options: RequestVerifierOptions): RequestV
   const seen = new Map<string, number>();
   let highestEpoch = 0;
 
-  function forget(time: number): void {
+  function dropExpired(time: number): void {
     for (const [nonce, until] of seen) {
       if (until > time) return;
       seen.delete(nonce);
@@ -48,7 +48,7 @@ export function createRequestVerifier(options: RequestVerifierOptions): RequestV
   }
 
   function remember(nonce: string, time: number): void {
-    forget(time);
+    dropExpired(time);
     if (seen.has(nonce)) throw refusal("it was used before");
     if (seen.size >= maxNonces) throw new Problem("limit-exceeded", "Too many requests within a minute.");
     // A request of a clock that is ahead stays valid for two lifetimes from now.

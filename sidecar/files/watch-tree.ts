@@ -26,7 +26,7 @@ export async function watchTree(input: {
   let timer: NodeJS.Timeout | undefined;
   let closed = false;
 
-  function tell(): void {
+  function reportChanges(): void {
     timer = undefined;
     const all = changed.size > maxPaths;
     onChanged({ paths: all ? [] : [...changed], all });
@@ -35,10 +35,10 @@ export async function watchTree(input: {
 
   function note(path: string): void {
     if (changed.size <= maxPaths) changed.add(path);
-    timer ??= setTimeout(tell, gatherMilliseconds);
+    timer ??= setTimeout(reportChanges, gatherMilliseconds);
   }
 
-  function forget(path: string): void {
+  function unwatch(path: string): void {
     for (const [known, watcher] of watchers) {
       if (known !== path && !known.startsWith(join(path, "/"))) continue;
       watcher.close();
@@ -69,10 +69,10 @@ export async function watchTree(input: {
         const child = join(path, name);
         note(child);
         // Made, removed, or another one of that name: what was watched there is no more.
-        if (event === "rename") forget(child);
+        if (event === "rename") unwatch(child);
         void add(child, note);
       });
-      watcher.on("error", () => forget(path));
+      watcher.on("error", () => unwatch(path));
       watchers.set(path, watcher);
       for (const entry of await readdir(join(directory, path), { withFileTypes: true })) {
         if (ignored.has(entry.name) || entry.name.startsWith(".dormouse-")) continue;
@@ -81,7 +81,7 @@ export async function watchTree(input: {
       }
     } catch {
       // A file, or gone already.
-      forget(path);
+      unwatch(path);
     }
   }
 

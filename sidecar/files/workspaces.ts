@@ -25,7 +25,7 @@ export interface WorkspacesOptions {
   replaced: string;
   path: string;
   lives: WorkspaceLives;
-  known: Pick<KnownArchives, "forget">;
+  known: Pick<KnownArchives, "remove">;
   exclusive: Exclusive;
 }
 
@@ -97,8 +97,8 @@ export function createWorkspaces({ sessions, replaced, path, lives, known, exclu
       await exclusive.run(workspaceKey(sessionId), async () => {
         await removeTree(join(sessions, sessionId));
         await removeTree(join(replaced, sessionId));
-        await lives.forget(sessionId);
-        await known.forget(sessionId);
+        await lives.remove(sessionId);
+        await known.remove(sessionId);
       });
     },
   };

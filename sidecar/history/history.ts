@@ -7,7 +7,7 @@ import {
   type HomeRestored,
 } from "../../server/protocol/archive/archive-answers.ts";
 import { archiveIdIn, type KnownArchives } from "../archive/known-archives.ts";
-import { measureTree, requireWithin, type TreeLimits } from "../archive/measure-tree.ts";
+import { measureTree, type TreeLimits } from "../archive/measure-tree.ts";
 import { isRegenerable } from "../archive/regenerable.ts";
 import { restoreDirectory } from "../archive/restore-directory.ts";
 import { sendArchive } from "../archive/send-archive.ts";
@@ -93,10 +93,9 @@ export function createHistory(options: HistoryOptions): History {
       await exclusive.run("The agent's history", async () => {
         const limits = await historyLimits();
         const traces = await measureContent(historyTraces(layout.history), exchange.signal);
-        if (traces.files === 0) return exchange.empty(204);
-        if (exchange.query.get("unless") === traces.fingerprint) return exchange.empty(304);
-        requireWithin(traces, limits, "The agent's history");
         await sendArchive(exchange, traces, {
+          what: "The agent's history",
+          isEmpty: traces.files === 0,
           walk: historyWalk(layout.history),
           makeCopies: () => copyDatabases({ root: layout.history, temporary: layout.temporary }),
           limits,
@@ -152,10 +151,9 @@ export function createHistory(options: HistoryOptions): History {
       await exclusive.run("HOME", async () => {
         const walk = homeWalk(layout.home);
         const measure = await measureContent(walk, exchange.signal);
-        if (measure.files === 0) return exchange.empty(204);
-        if (exchange.query.get("unless") === measure.fingerprint) return exchange.empty(304);
-        requireWithin(measure, homeLimits, "HOME");
         await sendArchive(exchange, measure, {
+          what: "HOME",
+          isEmpty: measure.files === 0,
           walk,
           limits: homeLimits,
           rootName: archiveRoots.home,

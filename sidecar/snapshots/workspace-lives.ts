@@ -12,7 +12,7 @@ const record = z.object({ bootId: z.string(), how: z.enum(["creating", "created"
 export interface WorkspaceLives {
   find(sessionId: string): Promise<{ life: "this" | "earlier" | "none"; complete: boolean }>;
   set(sessionId: string, how: "creating" | "created" | "restored" | "adopted"): Promise<void>;
-  forget(sessionId: string): Promise<void>;
+  remove(sessionId: string): Promise<void>;
 }
 
 export function createWorkspaceLives(directory: string, bootId: string): WorkspaceLives {
@@ -30,7 +30,7 @@ export function createWorkspaceLives(directory: string, bootId: string): Workspa
       await writeFile(`${path}.new`, JSON.stringify({ bootId, how }), { flush: true });
       await rename(`${path}.new`, path);
     },
-    forget: (sessionId) => rm(pathOf(sessionId), { force: true }),
+    remove: (sessionId) => rm(pathOf(sessionId), { force: true }),
   };
 }
 

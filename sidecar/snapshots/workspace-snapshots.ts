@@ -9,7 +9,7 @@ import {
 import { type RawName, rawName, rawNameOf } from "../../server/protocol/archive/raw-name.ts";
 import { workspaceLimits } from "../../server/protocol/limits.ts";
 import { archiveIdIn, type KnownArchives } from "../archive/known-archives.ts";
-import { measureTree, requireWithin, type TreeMeasure } from "../archive/measure-tree.ts";
+import { measureTree, type TreeMeasure } from "../archive/measure-tree.ts";
 import { isRegenerable } from "../archive/regenerable.ts";
 import { restoreDirectory } from "../archive/restore-directory.ts";
 import { sendArchive } from "../archive/send-archive.ts";
@@ -72,10 +72,9 @@ export function createWorkspaceSnapshots({
         }
         if (!(await isThere(sessionId))) throw new Problem("not-found", "This session has no workspace.");
         const found = await measure(sessionId, exchange.signal);
-        if (found.isEmpty) return exchange.empty(204);
-        if (exchange.query.get("unless") === found.fingerprint) return exchange.empty(304);
-        requireWithin(found, workspaceLimits, "The workspace");
         await sendArchive(exchange, found, {
+          what: "The workspace",
+          isEmpty: found.isEmpty,
           walk: workspaceWalk(layout, directoryOf(sessionId)),
           limits: workspaceLimits,
           rootName: archiveRoots.workspace,

@@ -43,7 +43,7 @@ export interface SupervisorOptions {
   failureWindow?: number;
 }
 
-const longestPause = 10_000;
+const maxPause = 10_000;
 
 export function createSupervisor(options: SupervisorOptions): Supervisor {
   const { configPath, agentPort, maxFailures = 5, failureWindow = 120_000 } = options;
@@ -116,7 +116,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
       }
       state = "restarting";
       pause = new AbortController();
-      const milliseconds = Math.min(longestPause, 250 * 2 ** (failures.length - 1));
+      const milliseconds = Math.min(maxPause, 250 * 2 ** (failures.length - 1));
       await sleep(milliseconds, undefined, { signal: pause.signal }).catch(() => {});
     }
   }

@@ -41,7 +41,7 @@ export async function writeToS3(
         // Only now: a body that ends with a full part has no empty one after it.
         if (filled === partBytes) await sendPart();
         const piece = chunk.subarray(offset, offset + partBytes - filled);
-        part = withRoom(part, { filled, more: piece.byteLength, most: partBytes });
+        part = withRoom(part, { filled, more: piece.byteLength, maxBytes: partBytes });
         part.set(piece, filled);
         filled += piece.byteLength;
         offset += piece.byteLength;
@@ -61,9 +61,12 @@ export async function writeToS3(
 }
 
 // Grown on demand, so that a small object costs a small buffer.
-function withRoom(part: Buffer, { filled, more, most }: { filled: number; more: number; most: number }): Buffer {
+function withRoom(
+  part: Buffer,
+  { filled, more, maxBytes }: { filled: number; more: number; maxBytes: number },
+): Buffer {
   if (filled + more <= part.byteLength) return part;
-  const grown = Buffer.allocUnsafe(Math.min(most, Math.max(2 * part.byteLength, filled + more)));
+  const grown = Buffer.allocUnsafe(Math.min(maxBytes, Math.max(2 * part.byteLength, filled + more)));
   part.copy(grown, 0, 0, filled);
   return grown;
 }

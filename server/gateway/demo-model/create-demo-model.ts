@@ -1,13 +1,20 @@
 import { createHash, randomBytes } from "node:crypto";
 import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
 import { answerProblem, problems } from "../answer-problem.ts";
 import { maxRequestBytes } from "../gateway-route.ts";
 import { chooseAct } from "./choose-act.ts";
 import { type ChatRequest, chatRequest, readConversation } from "./conversation.ts";
 import { streamAct, wholeAct } from "./stream-act.ts";
 
-export type DemoPace = "human" | "instant";
+/** `human` and `instant` can be configured; with an object of its own, a test decides when the next word comes. */
+export type DemoPace = "human" | "instant" | DemoSteps;
+
+export interface DemoSteps {
+  /** Resolves when the word after this one, counted from 0 in each answer, may be said. */
+  afterWord(word: number, signal: AbortSignal): Promise<void>;
+}
 
 export interface DemoModel {
   /** `chat/completions` and `models` of a provider that is a script. Resolves when the answer is over. */
@@ -21,12 +28,17 @@ export interface DemoModel {
 
 const maxRemembered = 1_000;
 const paces = {
-  human: { wordMilliseconds: 25, pause: 0.5 },
-  instant: { wordMilliseconds: 0, pause: 0.05 },
+  human: {
+    afterWord: (_word: number, signal: AbortSignal) => sleep(25, undefined, { signal }),
+    commandPause: 0.5,
+  },
+  instant: { afterWord: async () => {}, commandPause: 0.05 },
 };
 
 export function createDemoModel({ pace }: { pace: DemoPace }): DemoModel {
-  const { wordMilliseconds, pause } = paces[pace];
+  const { commandPause } = typeof pace === "string" ? paces[pace] : paces.instant;
+  const afterWord: DemoSteps["afterWord"] =
+    typeof pace === "string" ? paces[pace].afterWord : (word, signal) => pace.afterWord(word, signal);
   // Requests that were refused once on demand: the only thing it remembers between two requests.
   const tried = new Set<string>();
 
@@ -50,10 +62,10 @@ export function createDemoModel({ pace }: { pace: DemoPace }): DemoModel {
       const gone = new AbortController();
       response.once("close", () => gone.abort());
       const signal = AbortSignal.any([gone.signal, stopping]);
-      const act = chooseAct(readConversation(chat), { pause, firstTry: () => firstTry(body) });
+      const act = chooseAct(readConversation(chat), { pause: commandPause, firstTry: () => firstTry(body) });
       const id = randomBytes(8).toString("hex");
       const promptCharacters = JSON.stringify(chat.messages).length;
-      const options = { response, signal, wordMilliseconds, id, model: chat.model, promptCharacters };
+      const options = { response, signal, afterWord, id, model: chat.model, promptCharacters };
       try {
         if (act.kind === "fail") return answerProblem(response, "openai", { status: act.status, ...act.error });
         if (act.kind === "hang") {
@@ -86,13 +98,13 @@ function parseChat(body: Buffer): ChatRequest | null {
   }
 }
 
-async function readBody(request: IncomingMessage, most: number): Promise<Buffer | null> {
+async function readBody(request: IncomingMessage, maxBytes: number): Promise<Buffer | null> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   // The request stays open when it is too large, so that the refusal arrives.
   for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
     bytes += chunk.length;
-    if (bytes > most) return null;
+    if (bytes > maxBytes) return null;
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);

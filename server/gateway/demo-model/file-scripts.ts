@@ -99,7 +99,7 @@ export const fileScripts: readonly Script[] = [
 const failed = (conversation: Conversation) =>
   /^(Error|File not found|.*\bnot found\b)/i.test(lastResult(conversation));
 const firstLine = (text: string) => text.split("\n", 1)[0] ?? "";
-const clip = (text: string, most: number) => (text.length > most ? `${text.slice(0, most)}\n…` : text);
+const clip = (text: string, maxLength: number) => (text.length > maxLength ? `${text.slice(0, maxLength)}\n…` : text);
 const escapePattern = (text: string) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
 const escapeHtml = (text: string) => text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
 const cssColour = (text: string) => /^#?[a-z0-9]{1,30}/i.exec(text.trim())?.[0].toLowerCase() ?? "teal";

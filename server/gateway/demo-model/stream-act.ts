@@ -7,7 +7,8 @@ export interface StreamOptions {
   response: ServerResponse;
   /** Aborted when the caller has gone or the server stops. */
   signal: AbortSignal;
-  wordMilliseconds: number;
+  /** Comes between one word and the next. */
+  afterWord(word: number, signal: AbortSignal): Promise<void>;
   id: string;
   model: string;
   /** Length of what was asked, for the count of tokens. */
@@ -23,7 +24,8 @@ type Spoken = Extract<Act, { kind: "say" | "call" | "drop" }>;
 /** Server-sent chunks as OpenAI sends them, word by word. */
 export async function streamAct(act: Spoken, options: StreamOptions): Promise<void> {
   const { response, signal } = options;
-  const pause = act.kind === "say" && act.pace === "instant" ? 0 : options.wordMilliseconds;
+  const isPaced = act.kind !== "say" || act.pace !== "instant";
+  let words = 0;
   response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-cache" });
 
   const send = async (choices: unknown[], more: object = {}) => {
@@ -33,7 +35,7 @@ export async function streamAct(act: Spoken, options: StreamOptions): Promise<vo
   const delta = async (change: object, finish: string | null = null) => {
     signal.throwIfAborted();
     await send([{ index: 0, delta: change, finish_reason: finish }]);
-    if (pause > 0 && !finish) await sleep(pause, undefined, { signal });
+    if (isPaced && !finish) await options.afterWord(words++, signal);
   };
 
   await delta({ role: "assistant", content: "" });

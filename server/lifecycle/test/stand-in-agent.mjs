@@ -14,7 +14,8 @@ const expected = `Basic ${Buffer.from(`opencode:${OPENCODE_SERVER_PASSWORD}`).to
 
 const data = join(XDG_DATA_HOME, "opencode");
 mkdirSync(data, { recursive: true });
-const database = new DatabaseSync(join(data, "opencode.db"));
+// Not the name of the real one, which may come to this directory later and could not read it.
+const database = new DatabaseSync(join(data, "stand-in.db"));
 database.exec("CREATE TABLE IF NOT EXISTS session (id TEXT PRIMARY KEY); SELECT count(*) FROM sqlite_schema");
 
 const server = createServer((request, response) => {

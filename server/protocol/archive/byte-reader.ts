@@ -15,8 +15,6 @@ export interface ByteReader {
   pieces(bytes: number): AsyncGenerator<Buffer>;
   /** Reads and forgets all that is left. */
   drain(): Promise<void>;
-  /** Bytes that came so far. */
-  readonly received: number;
 }
 
 export function createByteReader(source: AsyncIterable<Uint8Array>, onBytes: (total: number) => void): ByteReader {
@@ -37,16 +35,13 @@ export function createByteReader(source: AsyncIterable<Uint8Array>, onBytes: (to
     }
   }
 
-  function next(most: number): Buffer {
-    const piece = current.subarray(0, most);
+  function next(maxBytes: number): Buffer {
+    const piece = current.subarray(0, maxBytes);
     current = current.subarray(piece.length);
     return piece;
   }
 
   return {
-    get received() {
-      return received;
-    },
     takeNow: (bytes) => (current.length >= bytes ? next(bytes) : null),
     peekNow: (skipped, bytes) =>
       current.length >= skipped + bytes ? current.subarray(skipped, skipped + bytes) : null,
