@@ -115,7 +115,7 @@ describe("a tunnel", () => {
       reason: expect.stringContaining("link-local"),
     });
     expect(await tunnel(port, "[::ffff:127.0.0.1]:80")).toMatchObject({ status: 403 });
-    expect(await tunnel(port, "8.8.8.8:25")).toMatchObject({ status: 403, reason: expect.stringContaining("port 25") });
+    expect(await tunnel(port, "8.8.8.8:25")).toMatchObject({ status: 403, reason: expect.stringMatching(/port 25/i) });
     expect(await tunnel(port, "0x7f.1:80")).toMatchObject({ status: 403 });
   });
 
@@ -150,22 +150,17 @@ describe("a tunnel", () => {
   it("goes to the address that was checked, whatever the name leads to by then", async () => {
     const target = await listen(echo());
     const answers = ["192.0.2.7", "127.0.0.1"];
-    const server = await startNameServer((name) => {
-      if (name === "silent.example") return null;
+    const server = await startNameServer((name, family) => {
       if (name === "inside.example") return { addresses: ["10.0.0.8", "fd00::8"], ttl: 0 };
       if (name === "mixed.example") return { addresses: ["127.0.0.1", "::1", "10.0.0.1"] };
-      return { addresses: [answers.shift() ?? "10.9.9.9"], ttl: 0, deaf6: true };
+      return { addresses: family === 4 ? [answers.shift() ?? "10.9.9.9"] : [], ttl: 0 };
     });
-    const names = createNameLookup({ servers: [server.address], timeoutMilliseconds: 200 });
+    const names = createNameLookup({ servers: [server.address] });
     open.push(server.close);
     const { port } = await startEgress({ rules: allow(target, "excepted.example"), names });
     const refused = { status: 403, reason: expect.stringContaining("which sandboxes may not reach") };
     expect(await tunnel(port, "inside.example:443")).toMatchObject(refused);
     expect(await tunnel(port, "mixed.example:443")).toMatchObject(refused);
-    expect(await tunnel(port, "silent.example:443")).toMatchObject({
-      status: 504,
-      reason: "silent.example could not be looked up within 5 s.\n",
-    });
     // The first answer is public: had it been asked again for connecting, the tunnel would lead to this machine.
     const asked: string[] = [];
     const rebound = await checkTarget({
@@ -185,6 +180,17 @@ describe("a tunnel", () => {
     expect(status).toBe(200);
     expect(server.asked.filter((question) => question === "excepted.example A")).toHaveLength(1);
     socket.destroy();
+  });
+
+  it("is given up when nobody answers for its name", async () => {
+    const server = await startNameServer(() => null);
+    open.push(server.close);
+    const names = createNameLookup({ servers: [server.address], timeoutMilliseconds: 50 });
+    const { port } = await startEgress({ names });
+    expect(await tunnel(port, "silent.example:443")).toMatchObject({
+      status: 504,
+      reason: "silent.example could not be looked up within 5 s.\n",
+    });
   });
 
   it("is not looked up where the organisation does not allow it", async () => {

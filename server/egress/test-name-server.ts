@@ -10,8 +10,8 @@ export interface NameServer {
   close(): Promise<void>;
 }
 
-/** Addresses of both families with their TTL; null: it never answers. */
-type Answers = (name: string) => Promise<Known | null> | Known | null;
+/** Addresses of both families with their TTL; null: it never answers. Called for each question. */
+type Answers = (name: string, family: number) => Promise<Known | null> | Known | null;
 interface Known {
   addresses: string[];
   ttl?: number;
@@ -32,7 +32,7 @@ export async function startNameServer(answers: Answers): Promise<NameServer> {
     const { name, type, end } = readQuestion(message);
     const kind = types[type];
     asked.push(`${name} ${kind?.name}`);
-    const known = await answers(name);
+    const known = kind ? await answers(name, kind.family) : null;
     if (!known || !kind || (known.deaf6 && kind.family === 6)) return;
     const records = known.addresses
       .filter((address) => isIP(address) === kind.family)
