@@ -21,7 +21,7 @@ it("lets the real agent call every kind of provider by its own protocol, and sho
   const down = await startProvider(() => {});
   await down[Symbol.asyncDispose]();
   const kinds = ["openai", "anthropic", "openai-compatible"] as const;
-  const added = [];
+  const added: string[] = [];
   for (const [index, baseUrl] of [...kinds.map(() => `${provider.url}/v1`), down.url].entries()) {
     const { id } = await test.models.addProvider(test.admin, {
       kind: kinds[index] ?? "anthropic",
@@ -32,6 +32,12 @@ it("lets the real agent call every kind of provider by its own protocol, and sho
     await test.models.chooseModels(test.admin, id, [{ id: "some/model-1", name: "One", enabled: true }]);
     added.push(id);
   }
+  const limits = { maxContextTokens: 300_000, maxInputTokens: 250_000, maxOutputTokens: 20_000 };
+  await test.models.changeModel(test.admin, {
+    providerId: added[2] ?? "",
+    modelId: "some/model-1",
+    details: { ...unknownDetails, ...limits, images: true, pdfs: true, reasoning: true },
+  });
   const config = JSON.stringify(await test.gateway.agentConfig(test.person));
   await using agent = await startTestAgent(JSON.parse(config.replaceAll(sidecarOrigin, test.sidecarUrl)));
   const session = await agent.createSession("test");
@@ -46,6 +52,14 @@ it("lets the real agent call every kind of provider by its own protocol, and sho
     "POST /v1/messages sk-canary-1",
     "POST /v1/chat/completions Bearer sk-canary-2",
   ]);
+  // What a model can take is taken over as it was told.
+  const told = (await agent.request("/config/providers")) as { providers: { id: string; models: object }[] };
+  expect(told.providers.find(({ id }) => id === added[2])?.models).toMatchObject({
+    "some/model-1": {
+      limit: { context: 300_000, input: 250_000, output: 20_000 },
+      capabilities: { reasoning: true, attachment: true, input: { text: true, image: true, pdf: true } },
+    },
+  });
   // A provider that is down is tried again for a while; meanwhile the reason is shown.
   const trying = agent.prompt(session, "hello", `${added[3]}/some/model-1`);
   await vi.waitFor(

@@ -18,10 +18,6 @@ describe("a model's details in one line", () => {
     expect(describeDetails(unknownDetails)).toBe("Price unknown");
     expect(describeDetails({ ...unknownDetails, price: { ...price, output: null } })).toBe("Price unknown");
   });
-
-  it("say nothing of a model that is not stored yet", () => {
-    expect(describeDetails(undefined)).toBeNull();
-  });
 });
 
 describe("a typed number", () => {

@@ -1,9 +1,7 @@
 import type { ModelDetails, ModelPrice } from "../../../server/protocol/model-details.ts";
 
-/** `$3 in · $15 out · 200k context`. Null when there is nothing to say yet. */
-export function describeDetails(details: ModelDetails | undefined): string | null {
-  if (!details) return null;
-  const { price, maxContextTokens } = details;
+/** `$3 in · $15 out · 200k context`. */
+export function describeDetails({ price, maxContextTokens }: ModelDetails): string {
   const context = maxContextTokens === null ? [] : [`${tokenCount(maxContextTokens)} context`];
   return [describePrice(price), ...context].join(" · ");
 }

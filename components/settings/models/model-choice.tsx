@@ -66,31 +66,13 @@ export function ModelChoice({ providerName, models, save, saveDetails }: ModelCh
       {shown.length > 0 && (
         <ul className="grid max-h-80 gap-x-6 gap-y-2 overflow-y-auto py-1 sm:grid-cols-2">
           {shown.map((model) => (
-            <li key={model.id} className="flex items-start justify-between gap-2">
-              <Checkbox
-                checked={model.enabled}
-                onChange={(event) => switchModel(model.id, event.target.checked)}
-                hint={
-                  <>
-                    {model.name !== model.id && <span className="block font-mono break-all">{model.id}</span>}
-                    {describeDetails(stored.get(model.id)?.details)}
-                  </>
-                }
-              >
-                <span className="break-all">{model.name}</span>
-              </Checkbox>
-              {stored.has(model.id) && (
-                <Button
-                  look="quiet"
-                  size="small"
-                  aria-label={`Prices and limits of ${model.name}`}
-                  title="Prices and limits"
-                  onClick={() => setEditedId(model.id)}
-                >
-                  <SlidersHorizontal aria-hidden="true" className="size-3.5" strokeWidth={1.75} />
-                </Button>
-              )}
-            </li>
+            <ModelRow
+              key={model.id}
+              model={model}
+              details={stored.get(model.id)?.details}
+              onSwitch={(enabled) => switchModel(model.id, enabled)}
+              onEdit={() => setEditedId(model.id)}
+            />
           ))}
         </ul>
       )}
@@ -129,6 +111,46 @@ export function ModelChoice({ providerName, models, save, saveDetails }: ModelCh
         />
       )}
     </div>
+  );
+}
+
+interface ModelRowProps {
+  model: ListedModel;
+  /** Of a model that is stored: only that has any. */
+  details: ModelDetails | undefined;
+  onSwitch: (enabled: boolean) => void;
+  onEdit: () => void;
+}
+
+function ModelRow({ model, details, onSwitch, onEdit }: ModelRowProps) {
+  const { id, name, enabled } = model;
+  const hint = (
+    <>
+      {name !== id && <span className="block font-mono break-all">{id}</span>}
+      {details && describeDetails(details)}
+    </>
+  );
+  return (
+    <li className="flex items-start justify-between gap-2">
+      <Checkbox
+        checked={enabled}
+        onChange={(event) => onSwitch(event.target.checked)}
+        hint={(name !== id || details) && hint}
+      >
+        <span className="break-all">{name}</span>
+      </Checkbox>
+      {details && (
+        <Button
+          look="quiet"
+          size="small"
+          aria-label={`Prices and limits of ${name}`}
+          title="Prices and limits"
+          onClick={onEdit}
+        >
+          <SlidersHorizontal aria-hidden="true" className="size-3.5" strokeWidth={1.75} />
+        </Button>
+      )}
+    </li>
   );
 }
 
