@@ -93,7 +93,8 @@ export function createTestRunner({ root, steps, environment, output = "inherit" 
         ...options,
         command: "playwright",
         base: ["test", "-c", "e2e/playwright.config.ts", "--reporter=list,json"],
-        again: (tests) => [["--workers=1", ...playwrightSelection(tests)]],
+        // Into a folder of its own: what the first run left says why it failed.
+        again: (tests) => [["--workers=1", "--output=test-results/once-more", ...playwrightSelection(tests)]],
       }),
     close: () => rmSync(reports, { recursive: true, force: true }),
   };
