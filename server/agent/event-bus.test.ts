@@ -93,7 +93,7 @@ describe("the event bus", () => {
     source.goAway();
     await expect(reader.next()).rejects.toMatchObject({ kind: "unavailable", code: "stream-error" });
     expect(bus.dead).toBe(true);
-    expect(() => bus.subscribe({ root: "ses_root", after: 0 })).toThrow("could not be read");
+    expect(() => bus.subscribe({ root: "ses_root", after: 0 })).toThrow("can no longer be read");
   });
 
   test("counts a sidecar that accepts but never speaks as away", async () => {

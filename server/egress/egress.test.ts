@@ -115,7 +115,7 @@ describe("a tunnel", () => {
       reason: expect.stringContaining("link-local"),
     });
     expect(await tunnel(port, "[::ffff:127.0.0.1]:80")).toMatchObject({ status: 403 });
-    expect(await tunnel(port, "8.8.8.8:25")).toMatchObject({ status: 403, reason: expect.stringMatching(/port 25/i) });
+    expect(await tunnel(port, "8.8.8.8:25")).toMatchObject({ status: 403, reason: expect.stringMatching(/Port 25/i) });
     expect(await tunnel(port, "0x7f.1:80")).toMatchObject({ status: 403 });
   });
 

@@ -54,7 +54,7 @@ function makeEntries(random: () => number, count: number): MadeEntry[] {
       return text;
     }
     if (roll < 0.8) calls.push(number);
-    return { ...base, kind: roll < 0.8 ? "tool_call" : "error", body: { message: `entry ${number}` } };
+    return { ...base, kind: roll < 0.8 ? "tool_call" : "error", body: { message: `entry ${number}`, target: "" } };
   });
 }
 
@@ -175,7 +175,14 @@ test("a log of 20,000 entries never fills a page beyond its bounds, whoever read
     const nested = index % 100 > 20 && index > 100;
     const under = nested ? Math.floor(index / 100) * 100 + 2 : null;
     const kind = index % 100 === 0 ? "tool_call" : "agent_message";
-    return { number, version: number, kind, key: `part${number}`, under, body: { text: "word ".repeat(100) } };
+    return {
+      number,
+      version: number,
+      kind,
+      key: `part${number}`,
+      under,
+      body: { text: "word ".repeat(100), target: "" },
+    };
   });
   const sessionId = await storeLog(made);
   const sizes: { entries: number; bytes: number }[] = [];
