@@ -120,7 +120,7 @@ test("a provider that is down is named while the agent tries again, and Stop end
     await expect(transcript(page).getByText(/The provider “Hazel” .* is not running/)).toBeVisible({
       timeout: turnPatience,
     });
-    await expect(transcript(page).getByText("The agent tries again")).toBeVisible();
+    await expect(transcript(page).getByText(/Trying again/)).toBeVisible();
     await stopButton(page).click();
     await expect(transcript(page).getByText(/^Stopped/)).toBeVisible();
   } finally {

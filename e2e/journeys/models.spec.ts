@@ -40,7 +40,7 @@ test("a provider is added, tested, and one of its models becomes the default", a
   await expect(card.getByText(/Works: 2 models in \d+ ms/)).toBeVisible();
   await expect(card.getByText("key …1234")).toBeVisible();
   await expect(adminPage.locator("body")).not.toContainText(server.key);
-  await expect(card.getByText("2 of 2 offered")).toBeVisible();
+  await expect(card.getByText("2 of 2 enabled")).toBeVisible();
 
   await card.getByRole("checkbox", { name: "hazel-small" }).uncheck();
   await card.getByLabel("Model id").fill("hazel-next");
@@ -63,7 +63,7 @@ test("a provider is added, tested, and one of its models becomes the default", a
 test("an admin sets what a model costs and can take, and takes it back", async ({ adminPage }) => {
   await add(adminPage, { name: "Hazel", baseUrl: server.baseUrl, key: server.key });
   const card = adminPage.getByRole("article", { name: "Hazel" });
-  await expect(card.getByText("2 of 2 offered")).toBeVisible();
+  await expect(card.getByText("2 of 2 enabled")).toBeVisible();
   await expect(card.getByText("Price unknown")).toHaveCount(2);
 
   // What is not saved yet stays so when another model's price is.
@@ -82,7 +82,7 @@ test("an admin sets what a model costs and can take, and takes it back", async (
   await dialog.getByRole("button", { name: "Save" }).click();
   await expect(adminPage.getByText("Prices and limits of hazel-large are saved.")).toBeVisible();
   await expect(dialog).toBeHidden();
-  await expect(card.getByText("$2.5 in · $10 out · 64k context")).toBeVisible();
+  await expect(card.getByText("$2.50 in · $10 out · 64k context")).toBeVisible();
   await expect(card.getByRole("checkbox", { name: "hazel-small" })).not.toBeChecked();
 
   await adminPage.reload();

@@ -17,7 +17,9 @@ export function tokenCount(count: number): string {
   return `${Number((count / 1_000_000).toFixed(2))}M`;
 }
 
-const dollars = (value: number) => `$${value}`;
+// Whole dollars stand alone; otherwise cents, or as many places as the price has.
+const dollars = (value: number) =>
+  `$${Number.isInteger(value) ? value : value.toFixed(Math.max(2, String(value).split(".")[1]?.length ?? 0))}`;
 
 /** Both signs that people write before decimals are understood; nothing typed is nothing known. */
 export function parseNumber(typed: string | undefined): number | null {
