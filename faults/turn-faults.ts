@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "vitest";
-import { buildAgentConfig } from "../server/gateway/build-agent-config.ts";
+import { buildAgentConfig } from "../server/agent/index.ts";
 import type { ViewerState } from "../server/protocol/viewer-state.ts";
 import { ends, textOf } from "../server/turns/test-turns.ts";
 import { expectTidyRetries, type FaultTest, type SessionRun } from "./fault-test.ts";

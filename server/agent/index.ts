@@ -121,6 +121,7 @@ export interface StepUsage {
 
 export { failureOfError } from "./agent-error.ts";
 export { type AgentIds, createAgentIds, hasId } from "./agent-ids.ts";
+export { type AgentModels, agentConfigHash, buildAgentConfig } from "./build-agent-config.ts";
 export { type AgentClientOptions, createAgentClient } from "./create-agent-client.ts";
 export { createEventBus, type EventBus } from "./event-bus.ts";
 export type { EventSubscription } from "./event-subscription.ts";

@@ -1,8 +1,8 @@
 import { expect, it, vi } from "vitest";
+import { agentConfigHash } from "../agent/index.ts";
 import { createTestCatalogue } from "../models/test-catalogue.ts";
 import { unknownDetails } from "../protocol/model-details.ts";
 import { sidecarOrigin } from "../protocol/sidecar.ts";
-import { agentConfigHash } from "./build-agent-config.ts";
 import { startTestAgent } from "./test-caller.ts";
 import { createTestGateway, startProvider } from "./test-gateway.ts";
 

@@ -1,12 +1,12 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Database } from "../../db/client.ts";
+import { buildAgentConfig } from "../agent/index.ts";
 import type { Egress } from "../egress/index.ts";
 import type { Logger } from "../lib/logger.ts";
 import { createOutbound, type OutboundProxy } from "../lib/outbound.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
 import { demoProviderId, type ModelCatalogue } from "../models/index.ts";
 import { answerProblem, notOffered, problems } from "./answer-problem.ts";
-import { buildAgentConfig } from "./build-agent-config.ts";
 import type { Callers } from "./create-callers.ts";
 import { createDemoModel, type DemoPace } from "./demo-model/create-demo-model.ts";
 import { findProvider, readTenantModels } from "./find-provider.ts";

@@ -1,13 +1,8 @@
 import type { Database } from "../../db/client.ts";
 import type { providers } from "../../db/schema/index.ts";
+import type { AgentModels } from "../agent/index.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
-import {
-  type Model,
-  type ModelCatalogue,
-  type PermissionPolicy,
-  type ProviderKind,
-  providerKeyContext,
-} from "../models/index.ts";
+import { type ModelCatalogue, type ProviderKind, providerKeyContext } from "../models/index.ts";
 import { providerId } from "../protocol/ids.ts";
 
 type ProviderRow = typeof providers.$inferSelect;
@@ -45,13 +40,7 @@ export async function findProvider(
   return { id: row.id, kind, name, baseUrl, key };
 }
 
-export interface TenantModels {
-  providers: (Pick<ProviderRow, "id" | "kind" | "name"> & { models: Omit<Model, "detailsFrom">[] })[];
-  defaultModel: { providerId: string; modelId: string } | null;
-  permissionPolicy: PermissionPolicy;
-}
-
-interface TenantModelsRow extends Pick<TenantModels, "permissionPolicy"> {
+interface TenantModelsRow extends Pick<AgentModels, "permissionPolicy"> {
   providers: Pick<ProviderRow, "id" | "kind" | "name" | "baseUrl" | "models">[];
   defaultProviderId: string | null;
   defaultModelId: string | null;
@@ -61,7 +50,7 @@ interface TenantModelsRow extends Pick<TenantModels, "permissionPolicy"> {
 export async function readTenantModels(
   { database, catalogue }: { database: Database; catalogue: ModelCatalogue },
   { tenantId, userId }: Person,
-): Promise<TenantModels> {
+): Promise<AgentModels> {
   const [row] = await database.call<TenantModelsRow>(
     `select providers, default_provider_id as "defaultProviderId", default_model_id as "defaultModelId",
       permission_policy as "permissionPolicy" from read_tenant_models($1::uuid, $2::uuid)`,

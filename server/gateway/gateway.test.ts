@@ -1,9 +1,9 @@
 import { once } from "node:events";
 import { createServer, request as httpRequest, type IncomingMessage, type ServerResponse } from "node:http";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { agentConfigHash } from "../agent/index.ts";
 import type { ProviderInput } from "../models/index.ts";
 import { sidecarOrigin } from "../protocol/sidecar.ts";
-import { agentConfigHash } from "./build-agent-config.ts";
 import { callerCacheMilliseconds } from "./create-callers.ts";
 import { close, createTestGateway, listen, startProvider, type TestGateway } from "./test-gateway.ts";
 

@@ -1,8 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 
-export { agentConfigHash } from "./build-agent-config.ts";
-
 /** Who calls, known by the sandbox token. */
 export interface SandboxCaller {
   sandboxId: string;

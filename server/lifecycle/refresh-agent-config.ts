@@ -1,7 +1,7 @@
 import { and, eq, ne } from "drizzle-orm";
 import { sessions, turns } from "../../db/schema/index.ts";
+import { agentConfigHash } from "../agent/index.ts";
 import type { Actor } from "../auth/index.ts";
-import { agentConfigHash } from "../gateway/index.ts";
 import type { HeldSandbox, LifecycleContext } from "./lifecycle-context.ts";
 import { waitForAgent } from "./open-sidecar.ts";
 import type { ReportPhase } from "./phase-reporter.ts";

@@ -1,6 +1,6 @@
 import { sql } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { buildAgentConfig } from "../gateway/build-agent-config.ts";
+import { buildAgentConfig } from "../agent/index.ts";
 import { createLogger } from "../lib/logger.ts";
 import type { PermissionPolicy } from "../models/index.ts";
 import type { LogEntryOf } from "../protocol/log-entry.ts";

@@ -1,8 +1,7 @@
 import { sql } from "drizzle-orm";
 import postgres from "postgres";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type AgentClient, createAgentClient } from "../agent/index.ts";
-import { buildAgentConfig } from "../gateway/build-agent-config.ts";
+import { type AgentClient, buildAgentConfig, createAgentClient } from "../agent/index.ts";
 import type { LogEntry } from "../protocol/log-entry.ts";
 import { createSidecarClient } from "../sandboxes/create-sidecar-client.ts";
 import type { SidecarClient } from "../sandboxes/sidecar-client.ts";

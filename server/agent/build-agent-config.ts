@@ -2,7 +2,6 @@ import { createHash } from "node:crypto";
 import { demoProviderId, type PermissionPolicy, type ProviderKind } from "../models/index.ts";
 import { type ModelDetails, unknownDetails } from "../protocol/model-details.ts";
 import { sidecarOrigin } from "../protocol/sidecar.ts";
-import type { TenantModels } from "./find-provider.ts";
 
 const demoModel = `${demoProviderId}/demo`;
 
@@ -17,12 +16,19 @@ const sdkByKind: Record<ProviderKind, string> = {
 // compacts and goes on; too low would compact for nothing.
 const unknownLimit = { context: 128_000, output: 16_384 };
 
+/** What a tenant chose, as far as its agents have to know. */
+export interface AgentModels {
+  providers: (Omit<ProviderEntry, "models"> & { models: (ProviderEntry["models"][number] & { enabled: boolean })[] })[];
+  defaultModel: { providerId: string; modelId: string } | null;
+  permissionPolicy: PermissionPolicy;
+}
+
 /**
  * The opencode.json of a tenant. Keys are not in it: the word that stands there instead is replaced by
  * the sandbox's token in the sidecar, and that by the provider's key in the gateway. Nor are prices: a
  * changed file restarts every agent, and the server computes what a turn costs.
  */
-export function buildAgentConfig({ providers, defaultModel, permissionPolicy }: TenantModels): Record<string, unknown> {
+export function buildAgentConfig({ providers, defaultModel, permissionPolicy }: AgentModels): Record<string, unknown> {
   const offered = providers
     .map((provider) => ({ ...provider, models: provider.models.filter((model) => model.enabled) }))
     .filter((provider) => provider.models.length > 0);
@@ -63,14 +69,14 @@ export function agentConfigHash(config: Record<string, unknown>): string {
     .digest("hex");
 }
 
-interface EntryInput {
+interface ProviderEntry {
   id: string;
   kind: ProviderKind;
   name: string;
   models: { id: string; name: string; details: ModelDetails }[];
 }
 
-function entry({ id, kind, name, models }: EntryInput) {
+function entry({ id, kind, name, models }: ProviderEntry) {
   return {
     npm: sdkByKind[kind],
     name,
