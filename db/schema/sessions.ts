@@ -36,7 +36,7 @@ export const sessions = pgTable(
     titleFrom: text("title_from", { enum: ["default", "agent", "person"] })
       .notNull()
       .default("default"),
-    /** Fixed at creation (invariant 16); null until the first turn chooses the sandbox. */
+    /** Fixed at creation (ARCHITECTURE.md, invariant 16); null until the first turn chooses the sandbox. */
     isolation: text("isolation"),
     agentSessionId: text("agent_session_id"),
     agentDirectory: text("agent_directory"),
@@ -70,7 +70,7 @@ export const turns = pgTable(
     sessionId: uuid("session_id")
       .notNull()
       .references(() => sessions.id, { onDelete: "cascade" }),
-    /** `joined`: sent into a running turn; it ends with its host (invariant 13). */
+    /** `joined`: sent into a running turn; it ends with its host (ARCHITECTURE.md, invariant 13). */
     state: text("state", { enum: turnStates }).notNull().default("queued"),
     /** What else is exclusive with prompts: a summary of the conversation, and taking turns back. */
     kind: text("kind", { enum: ["prompt", "compact", "undo", "redo"] })

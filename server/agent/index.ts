@@ -22,7 +22,7 @@ export interface AgentModel {
 
 /** Errors are AppErrors; messages hold at most 200 characters of the body, the status and opencode's request id. */
 export interface AgentClient {
-  /** True on 200, moved when its stored directory differs; false on 404; anything else throws (invariant 10). */
+  /** True on 200, moved when its stored directory differs; false on 404; anything else throws (ARCHITECTURE.md, invariant 10). */
   keepSession(input: { agentSessionId: string; directory: string; signal: AbortSignal }): Promise<boolean>;
   /** Everything that opencode sets up for a directory with its first prompt. A stop in the midst of that would spoil it. */
   prepareDirectory(directory: string, signal: AbortSignal): Promise<void>;
@@ -131,6 +131,7 @@ export { maxReplayBytes, selectConversation } from "./replay/select-conversation
 export { tasksOf } from "./session-tree.ts";
 export { recallMessages, type Settlement, settle } from "./settle.ts";
 export { upgradeEntryBody } from "./stored-entry.ts";
+export { toAskRequest } from "./to-ask-request.ts";
 export { createTranslator, type Translator } from "./translate.ts";
 export {
   initialState,

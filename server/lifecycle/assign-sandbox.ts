@@ -15,7 +15,7 @@ export interface AssignInput {
 }
 
 /**
- * The sandbox of a session, chosen and fixed at its first use (invariant 16). Throws `not-found` for a
+ * The sandbox of a session, chosen and fixed at its first use (ARCHITECTURE.md, invariant 16). Throws `not-found` for a
  * session that is unknown or another person's, `unavailable` when its isolation cannot be given any more.
  */
 export async function assignSandbox({ database, backends, actor, sessionId, signal }: AssignInput): Promise<string> {

@@ -27,7 +27,7 @@ export interface Lifecycle {
   /**
    * The sandbox of this session's person, running: adopted, or woken. Concurrent calls share one wake.
    * `onPhase` hears phases only when there is something to wait for. Assigns the sandbox to the
-   * session when it has none; its isolation never changes afterwards (invariant 16). Throws `unavailable`
+   * session when it has none; its isolation never changes afterwards (ARCHITECTURE.md, invariant 16). Throws `unavailable`
    * with the refusal `lease-elsewhere` when another server runs it.
    */
   ensureRunning(input: {

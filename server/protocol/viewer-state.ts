@@ -3,7 +3,7 @@ import type { SessionEvent, SessionState } from "./session-events.ts";
 
 /**
  * What a viewer holds of one session, and how events change it. Pure and idempotent: an event may
- * come twice, late or again after a reconnect, and the state is the same (invariant 15). `version`
+ * come twice, late or again after a reconnect, and the state is the same (ARCHITECTURE.md, invariant 15). `version`
  * is where to go on from after a reconnect: everything up to it is here, and perhaps entries beyond it.
  */
 export interface ViewerState {

@@ -27,7 +27,7 @@ export interface SandboxSpec {
 /**
  * How a sandbox is run. It only provisions, terminates, reports and lists, and says which isolations it can give; all
  * else goes through the sidecar. Errors are AppErrors: `unavailable` when the isolation asked for cannot be given
- * (invariant 16: nothing falls back), `timeout` when it did not come up in time.
+ * (ARCHITECTURE.md, invariant 16: nothing falls back), `timeout` when it did not come up in time.
  *
  * A backend needs nothing but its folder and a line in wire-backends.ts. Its addresses are its own: it gets back
  * what it gave, also from an earlier version of itself.

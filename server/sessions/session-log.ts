@@ -28,7 +28,7 @@ export interface LogWriter {
   /**
    * The turn's end, its usage and the `turn-end` entry at once; entries still open are closed before, and
    * what was still asked is withdrawn. Turns that joined it end with it.
-   * False when the turn had ended already (invariant 14).
+   * False when the turn had ended already (ARCHITECTURE.md, invariant 14).
    */
   endTurn(end: TurnEnd): Promise<boolean>;
   /** Durable up to here. */

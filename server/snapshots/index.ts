@@ -10,7 +10,7 @@ export type { OwnedSandbox } from "./archive-context.ts";
 export interface HistoryWake {
   /** `kept`: the disk has it, or there is nothing to restore. */
   outcome: "kept" | "restored" | "fresh";
-  /** What is wrong with the memory that the agent starts with: people are told (invariant 7). */
+  /** What is wrong with the memory that the agent starts with: people are told (ARCHITECTURE.md, invariant 7). */
   cause: string | null;
 }
 

@@ -25,7 +25,7 @@ export async function replaceWorkspace(
   const archives = createSidecarArchives(sandbox.sidecar);
   const { exists, life } = await archives.workspaceState(sessionId, signal);
   if (exists && life === "earlier") await archives.adoptWorkspace({ sessionId, signal });
-  // What nobody made here is never archived (invariant 21), so it is set aside.
+  // What nobody made here is never archived (ARCHITECTURE.md, invariant 21), so it is set aside.
   const keep = exists && life === "none";
   if (exists && !keep) await take().catch((error: unknown) => refuse(error, signal));
   await ready?.();

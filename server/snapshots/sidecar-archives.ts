@@ -19,7 +19,7 @@ export type ArchiveSink<Stored> = (body: AsyncIterable<Buffer>) => Promise<Store
 
 export type ArchiveMade<Stored> =
   | { outcome: "made"; note: ArchiveNote; stored: Stored }
-  /** There is nothing to archive: a durable archive stays as it is (invariants 8, 21). */
+  /** There is nothing to archive: a durable archive stays as it is (ARCHITECTURE.md, invariants 8, 21). */
   | { outcome: "empty" }
   /** The fingerprint given still holds. */
   | { outcome: "unchanged" };

@@ -8,7 +8,7 @@ import { type ArchiveMade, type CreateArchive, createSidecarArchives } from "./s
 import { generationKey } from "./store-keys.ts";
 
 export interface TakenArchive {
-  /** `empty` and `unchanged`: the durable ones stay as they are (invariants 8, 21). */
+  /** `empty` and `unchanged`: the durable ones stay as they are (ARCHITECTURE.md, invariants 8, 21). */
   outcome: "verified" | "empty" | "unchanged";
   /** Of the new archive, or of the one that still holds. */
   archiveId: string | null;

@@ -1,5 +1,6 @@
 import { sql } from "drizzle-orm";
 import type { Database } from "../../db/client.ts";
+import { toAskRequest } from "../agent/index.ts";
 import type { Actor } from "../auth/index.ts";
 import { cleanJson } from "../lib/clean-text.ts";
 import type { Ask, AskAnswer } from "./index.ts";
@@ -107,7 +108,8 @@ function toAsk(row: Record<string, unknown>): AskRow {
     kind: row.kind as Ask["kind"],
     requestId: String(row.agent_request_id),
     state: row.state as Ask["state"],
-    request: json(row.body) as Record<string, unknown>,
+    // As an earlier version stored it, too.
+    request: toAskRequest(json(row.body) as Record<string, unknown>),
     answer: json(row.answer) as AskAnswer | null,
   };
 }

@@ -7,7 +7,7 @@ export interface Turn {
   sessionId: string;
   /** `compact`: the conversation is summarised; `undo`, `redo`: turns are taken back, or brought back. */
   kind: "prompt" | "compact" | "undo" | "redo";
-  /** `joined`: sent into a running turn, its host, with which it ends (invariant 13). */
+  /** `joined`: sent into a running turn, its host, with which it ends (ARCHITECTURE.md, invariant 13). */
   state: TurnState;
   prompt: string;
   /** While it waits: it joins the running turn as soon as that can take it. */

@@ -16,7 +16,7 @@ export interface AgentSession extends OpenedSession {
 /** Begins the key of a note about a replaced session. */
 export const memoryKey = "memory:";
 
-/** Makes sure of the session's directory and of the agent's session in it (invariant 10), once in a life of the sandbox. */
+/** Makes sure of the session's directory and of the agent's session in it (ARCHITECTURE.md, invariant 10), once in a life of the sandbox. */
 export async function openAgentSession(
   context: TurnContext,
   job: TurnJob,

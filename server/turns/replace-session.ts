@@ -20,7 +20,7 @@ const wayMilliseconds = 120_000;
 const unknown = "The agent no longer knew this session.";
 
 /**
- * For a saved id that the agent answers with 404 (invariant 10), or whose end it has forgotten: a new session
+ * For a saved id that the agent answers with 404 (ARCHITECTURE.md, invariant 10), or whose end it has forgotten: a new session
  * with the saved conversation in it, by the first way that works. Killed half-way, the same is done again and meets
  * its own traces. Throws when the agent takes no session at all: then nothing is decided, and the
  * next turn tries again.

@@ -7,7 +7,7 @@ import { failed, stopped, type TurnContext, type TurnEnding, type TurnJob } from
 
 /**
  * One turn from its prompt to its end, or from where a gone process left it. It ends exactly once
- * (invariant 14), except when the server ends or another one takes over: then it is left to them.
+ * (ARCHITECTURE.md, invariant 14), except when the server ends or another one takes over: then it is left to them.
  */
 export async function runTurn(context: TurnContext, job: TurnJob): Promise<void> {
   const { log, lifecycle } = context;

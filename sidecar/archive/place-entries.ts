@@ -9,7 +9,7 @@ import { type PathOfName, pathIn } from "./walk-tree.ts";
 import { smallBytes, writeEntryFile } from "./write-entry-file.ts";
 
 /**
- * Puts the entries of an archive that nobody vouches for into a directory of ours (invariant 18). Nothing is
+ * Puts the entries of an archive that nobody vouches for into a directory of ours (ARCHITECTURE.md, invariant 18). Nothing is
  * written through a link, nothing outside the directory, and only files, folders and links are made.
  */
 export interface EntryPlaces {

@@ -22,7 +22,7 @@ export interface SendOptions extends Omit<PackOptions, "pool" | "notes" | "signa
 }
 
 /**
- * Streams a directory as an archive; answers 204 where there is nothing in it (invariants 8, 21), and 304 where it
+ * Streams a directory as an archive; answers 204 where there is nothing in it (ARCHITECTURE.md, invariants 8, 21), and 304 where it
  * has the fingerprint that was given. The note has the fingerprint of when it was measured, before
  * anything was read. Everything is cleaned up before the last byte: whoever has it may ask again.
  */

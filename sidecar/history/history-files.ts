@@ -63,7 +63,7 @@ export interface InspectedHistory {
   isUntouched: boolean;
 }
 
-/** Looks at what is to become the history. A damaged one is set aside, and an empty folder stands there instead (invariant 7). */
+/** Looks at what is to become the history. A damaged one is set aside, and an empty folder stands there instead (ARCHITECTURE.md, invariant 7). */
 export async function setDamagedAside(staged: string, folder: string, check: DatabaseCheck): Promise<InspectedHistory> {
   const before = await tracesOfDatabases(staged);
   const damage = await findDamageIn(staged, check);

@@ -184,7 +184,7 @@ function isReadable(path: PathOfName): boolean {
   }
 }
 
-/** Empty: nothing but folders, and a repository as it was made (invariant 21). */
+/** Empty: nothing but folders, and a repository as it was made (ARCHITECTURE.md, invariant 21). */
 async function measureWorkspace(
   walk: Pick<WalkOptions, "root" | "leaveOut">,
   signal: AbortSignal,

@@ -16,7 +16,7 @@ export interface IsolationOptions {
 
 export interface LocalIsolations {
   list(signal: AbortSignal): Promise<readonly Isolation[]>;
-  /** Throws `unavailable` when that cannot be given: nothing falls back (invariant 16). */
+  /** Throws `unavailable` when that cannot be given: nothing falls back (ARCHITECTURE.md, invariant 16). */
   require(name: string, signal: AbortSignal): Promise<{ name: "sandboxed"; bubblewrap: Bubblewrap } | { name: "host" }>;
 }
 
