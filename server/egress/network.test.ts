@@ -63,7 +63,7 @@ describe("a tenant's network rule", () => {
   it("lets everything through until an admin lists hosts; then those only, and is told to everyone", async () => {
     const network = start();
     const caller = callerOf(person);
-    const npm = { host: "packages.example.com", port: 443 };
+    const packages = { host: "packages.example.com", port: 443 };
     expect(await network.settings(person)).toEqual({
       rule: "public",
       hosts: [],
@@ -74,7 +74,7 @@ describe("a tenant's network rule", () => {
     const stored = { rule: "listed", hosts: ["packages.example.com", "mirror.internal:8443"] };
     expect(await network.choose(admin, { rule: "listed", hosts })).toEqual(stored);
     expect(await network.settings(person)).toMatchObject(stored);
-    expect(await network.permits(caller, npm)).toBe(true);
+    expect(await network.permits(caller, packages)).toBe(true);
     expect(await network.permits(caller, { host: "example.org", port: 443 })).toBe(false);
     // Another replica reads what is stored.
     expect(await start().permits(caller, { host: "example.org", port: 443 })).toBe(false);
