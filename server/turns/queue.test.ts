@@ -179,6 +179,8 @@ describe("sent now", () => {
     await turns().sendNow(server.viewer, { sessionId, turnId: joined });
     await server.follow(sessionId, (state) => prompts(state).length === 2);
     await turns().stop(server.viewer, sessionId);
+    // Only then: with its words it might finish before the agent hears of the stop.
+    await server.follow(sessionId, ended(1));
     words.allowAll();
     await server.follow(sessionId, ended(2));
     expect(await stateOf(sessionId, joined)).toMatchObject({ state: "stopped" });
