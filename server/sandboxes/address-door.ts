@@ -1,8 +1,7 @@
-import { connect, type Socket } from "node:net";
+import type { Socket } from "node:net";
 import { Agent } from "undici";
+import { connectDoor, connectMilliseconds } from "./connect-door.ts";
 import type { SandboxDoor } from "./sandbox-backend.ts";
-
-const connectMilliseconds = 5_000;
 
 /** For every backend whose sidecars listen on an address. The backend closes it. */
 export function openAddressDoor(address: { host: string; port: number }): SandboxDoor & { close(): Promise<void> } {
@@ -17,17 +16,5 @@ export function openAddressDoor(address: { host: string; port: number }): Sandbo
 }
 
 export function connectToAddress({ host, port }: { host: string; port: number }): Promise<Socket> {
-  return new Promise((resolve, reject) => {
-    const socket = connect({ host, port, noDelay: true });
-    const late = setTimeout(() => socket.destroy(new Error("The door did not open in time.")), connectMilliseconds);
-    // Stays: a sandbox may die before its new owner listens, and an error that nobody hears ends the server.
-    socket.on("error", (error) => {
-      clearTimeout(late);
-      reject(error);
-    });
-    socket.once("connect", () => {
-      clearTimeout(late);
-      resolve(socket);
-    });
-  });
+  return connectDoor({ host, port, noDelay: true });
 }

@@ -1,9 +1,8 @@
-import { connect, type Socket } from "node:net";
+import type { Socket } from "node:net";
 import { Agent } from "undici";
+import { connectDoor } from "../../connect-door.ts";
 import type { SandboxDoor } from "../../sandbox-backend.ts";
 import { closeAll, openForBinding } from "./path-descriptors.ts";
-
-const connectMilliseconds = 5_000;
 
 export function openDoor(path: string): SandboxDoor & { close(): Promise<void> } {
   const dispatcher = new Agent({
@@ -27,28 +26,12 @@ export function openDoor(path: string): SandboxDoor & { close(): Promise<void> }
  * the entry itself, which is then connected to through /proc, does not follow one.
  */
 export async function connectToDoor(path: string): Promise<Socket> {
-  if (process.platform !== "linux") return connectTo(path);
+  if (process.platform !== "linux") return connectDoor({ path });
   const descriptors = await openForBinding([path], { follow: false });
-  const connecting = connectTo(`/proc/self/fd/${descriptors[0]}`);
+  const connecting = connectDoor({ path: `/proc/self/fd/${descriptors[0]}` });
   await Promise.allSettled([connecting]);
   await closeAll(descriptors);
   const socket = await connecting;
   if (socket.destroyed) throw socket.errored ?? new Error("The door closed at once.");
   return socket;
-}
-
-function connectTo(path: string): Promise<Socket> {
-  return new Promise((resolve, reject) => {
-    const socket = connect({ path });
-    const late = setTimeout(() => socket.destroy(new Error("The door did not open in time.")), connectMilliseconds);
-    // Stays: a sandbox may die before its new owner listens, and an error that nobody hears ends the server.
-    socket.on("error", (error) => {
-      clearTimeout(late);
-      reject(error);
-    });
-    socket.once("connect", () => {
-      clearTimeout(late);
-      resolve(socket);
-    });
-  });
 }
