@@ -83,10 +83,27 @@ describe("the configuration", () => {
   it("listens for sandboxes only where it is told to", () => {
     expect(parseConfig({}).sandboxListen).toBeNull();
     const listen = (value: string) => parseConfig({ DORMOUSE_SANDBOX_LISTEN: value }).sandboxListen;
-    expect(listen("0.0.0.0:3001")).toEqual({ host: "0.0.0.0", port: 3001 });
-    expect(listen("[::]:3001")).toEqual({ host: "::", port: 3001 });
+    expect(listen("10.0.0.2:3001")).toEqual({ host: "10.0.0.2", port: 3001, reachedAs: "10.0.0.2" });
+    expect(listen("[fd00::2]:3001")).toEqual({ host: "fd00::2", port: 3001, reachedAs: "[fd00::2]" });
     for (const value of ["3001", "localhost", "http://localhost:3001", "localhost:99999"]) {
       expect(problemsOf({ DORMOUSE_SANDBOX_LISTEN: value })).toEqual([expect.stringContaining("must be host:port")]);
+    }
+  });
+
+  it("needs the name that sandboxes use where it listens for them on every address", () => {
+    for (const host of ["0.0.0.0", "[::]", "0", "[0:0:0:0:0:0:0:0]"]) {
+      const listen = { DORMOUSE_SANDBOX_LISTEN: `${host}:3001` };
+      expect(problemsOf(listen)).toEqual([expect.stringContaining("DORMOUSE_SANDBOX_HOST: is missing")]);
+      const reachedAs = (name: string) =>
+        parseConfig({ ...listen, DORMOUSE_SANDBOX_HOST: name }).sandboxListen?.reachedAs;
+      expect(reachedAs("dormouse.example.internal")).toBe("dormouse.example.internal");
+      expect(reachedAs("[fd00::2]")).toBe("[fd00::2]");
+    }
+    const alone = { DORMOUSE_SANDBOX_HOST: "dormouse.example.internal" };
+    expect(problemsOf(alone)).toEqual(["DORMOUSE_SANDBOX_HOST: needs DORMOUSE_SANDBOX_LISTEN beside it"]);
+    for (const name of ["http://dormouse", "dormouse:3001", "a b"]) {
+      const problems = problemsOf({ DORMOUSE_SANDBOX_LISTEN: "127.0.0.1:3001", DORMOUSE_SANDBOX_HOST: name });
+      expect(problems).toEqual([expect.stringContaining("must be a host name")]);
     }
   });
 

@@ -80,6 +80,10 @@ const variables = z.object({
     .optional(),
   DORMOUSE_ISOLATION: z.enum(["auto", "sandboxed", "host"]).default("auto"),
   DORMOUSE_SANDBOX_LISTEN: z.string().transform(toListenAddress).optional(),
+  DORMOUSE_SANDBOX_HOST: z
+    .string()
+    .regex(/^(\[[0-9a-f:.]+\]|[^:\s/]+)$/i, "must be a host name or address, such as dormouse.example.internal")
+    .optional(),
   DORMOUSE_DEMO_PACE: z.enum(["human", "instant"]).default("human"),
   DORMOUSE_EGRESS: z.enum(["open", "off"]).default("open"),
   DORMOUSE_EGRESS_ALLOW: z
@@ -125,6 +129,7 @@ export function parseConfig(environment: Record<string, string | undefined> = pr
     problems.push(...parsed.error.issues.map((issue) => `${String(issue.path[0])}: ${issue.message}`));
   }
   problems.push(...databaseProblems(given), ...fileStoreProblems(given));
+  if (parsed.success) problems.push(...sandboxHostProblems(parsed.data));
   if (!parsed.success || problems.length > 0) {
     throw new ConfigError(problems);
   }
@@ -142,8 +147,7 @@ export function parseConfig(environment: Record<string, string | undefined> = pr
       ? ({ kind: "environment", key: Buffer.from(value.DORMOUSE_MASTER_KEY, "base64") } as const)
       : ({ kind: "file" } as const),
     isolation: value.DORMOUSE_ISOLATION,
-    /** Where sandboxes without a socket of their own reach the server; null: there are none. */
-    sandboxListen: value.DORMOUSE_SANDBOX_LISTEN ?? null,
+    sandboxListen: sandboxListenOf(value),
     /** How fast the built-in demo model speaks. */
     demoPace: value.DORMOUSE_DEMO_PACE,
     egress: { kind: value.DORMOUSE_EGRESS, allow: value.DORMOUSE_EGRESS_ALLOW },
@@ -180,6 +184,14 @@ function fileStoreOf(value: z.infer<typeof variables>): FileStoreConfig {
     pathStyle: value.DORMOUSE_S3_PATH_STYLE ?? endpoint !== undefined,
     credentials: accessKeyId && secretAccessKey ? { accessKeyId, secretAccessKey } : null,
   };
+}
+
+/** Where sandboxes without a socket of their own reach the server; null: there are none. */
+function sandboxListenOf({ DORMOUSE_SANDBOX_LISTEN: listen, DORMOUSE_SANDBOX_HOST: host }: z.infer<typeof variables>) {
+  if (!listen) return null;
+  const name = host?.replace(/^\[|\]$/g, "") ?? listen.host;
+  /** What sandboxes call it in an address; the port is the one that is listened on. */
+  return { ...listen, reachedAs: name.includes(":") ? `[${name}]` : name };
 }
 
 export class ConfigError extends Error {
@@ -220,6 +232,16 @@ function unknownVariables(given: Record<string, unknown>): string[] {
   return Object.keys(given)
     .filter((name) => /^DORMOUSE_(?!TEST_)/.test(name) && !(name in variables.shape))
     .map((name) => `${name}: no such variable`);
+}
+
+function sandboxHostProblems(value: z.infer<typeof variables>): string[] {
+  const { DORMOUSE_SANDBOX_LISTEN: listen, DORMOUSE_SANDBOX_HOST: host } = value;
+  if (host && !listen) return ["DORMOUSE_SANDBOX_HOST: needs DORMOUSE_SANDBOX_LISTEN beside it"];
+  // 0.0.0.0, :: and their other spellings.
+  if (host || !listen || !/^[0:.]+$/.test(listen.host)) return [];
+  return [
+    `DORMOUSE_SANDBOX_HOST: is missing. ${listen.host} is every address of this machine: name the one that sandboxes use`,
+  ];
 }
 
 function databaseProblems(given: Record<string, unknown>): string[] {

@@ -75,6 +75,14 @@ describe("the map of backends", () => {
     await expect(statusOf("Bearer good")).rejects.toThrow("ECONNREFUSED");
   });
 
+  it("tells sandboxes the name that is configured for them, with the port that was bound", async () => {
+    const seen: BackendInput[] = [];
+    const environment = { DORMOUSE_SANDBOX_LISTEN: "0.0.0.0:0", DORMOUSE_SANDBOX_HOST: "dormouse.example.internal" };
+    const wired = await wire({ test: offers([tight], seen) }, environment);
+    expect(seen[0]?.serverUrl).toMatch(/^http:\/\/dormouse\.example\.internal:[1-9]\d*$/);
+    await wired.close();
+  });
+
   it("names the variable when that address cannot be had", async () => {
     const taken = createServer().listen({ host: "127.0.0.1", port: 0 });
     await once(taken, "listening");

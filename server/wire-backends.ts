@@ -17,10 +17,7 @@ export interface BackendInput {
   home: string;
   /** For a backend that gives each of its sandboxes a socket. */
   requests: SandboxRequests;
-  /**
-   * For a backend whose sandboxes come over the network: as this machine reaches it, so that others may need another
-   * host name in it. Null without DORMOUSE_SANDBOX_LISTEN.
-   */
+  /** For a backend whose sandboxes come over the network: where they reach it. Null without DORMOUSE_SANDBOX_LISTEN. */
   serverUrl: string | null;
 }
 
@@ -69,13 +66,13 @@ export async function wireBackends(
 
 async function openListener(
   input: Parameters<typeof wireBackends>[0],
-  { host, port }: NonNullable<Config["sandboxListen"]>,
+  { host, port, reachedAs }: NonNullable<Config["sandboxListen"]>,
 ): Promise<{ url: string; close(): Promise<void> }> {
   const { requests, isSandbox, onListenerError: onError } = input;
   const { server, close } = createSandboxListener({ requests, isSandbox, onError });
   const variables = { host: "DORMOUSE_SANDBOX_LISTEN", port: "DORMOUSE_SANDBOX_LISTEN" };
-  const { url } = await listen({ server, host, port: { kind: "fixed", port }, variables });
-  return { url, close };
+  const bound = await listen({ server, host, port: { kind: "fixed", port }, variables });
+  return { url: `http://${reachedAs}:${bound.port}`, close };
 }
 
 function describeIsolation(isolations: readonly Isolation[]): IsolationFound {
