@@ -2,7 +2,7 @@ import { globSync } from "node:fs";
 import { basename } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { NumberedEvent } from "../protocol/sidecar.ts";
-import type { TurnSignal } from "./index.ts";
+import type { StepUsage, TurnSignal } from "./index.ts";
 import { type Settlement, settle } from "./settle.ts";
 import {
   applyChanges,
@@ -99,7 +99,7 @@ describe.each(names)("capture %s", (name) => {
         const settled = settle({ state, ...stored(events, whole.state), end: true });
         applyChanges(log, settled.changes);
         expectSameContent({ log, other: whole.log, message: `lost ${length} after ${cut}` });
-        expect(costsOf(settled)).toEqual(costsOf(whole.settled));
+        expect(tokensOf(settled)).toEqual(tokensOf(whole.settled));
       }
     }
   });
@@ -153,6 +153,6 @@ function expectSameContent({ log, other, message }: { log: TestLog; other: TestL
 }
 
 /** Of each step, once, whether its event was seen or not. */
-function costsOf({ state }: Settlement): Map<string, number> {
-  return new Map([...state.steps].map(([key, { cost }]) => [key, cost]));
+function tokensOf({ state }: Settlement): Map<string, StepUsage["tokens"]> {
+  return new Map([...state.steps].map(([key, { tokens }]) => [key, tokens]));
 }

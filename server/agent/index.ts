@@ -113,7 +113,6 @@ export type TurnSignal =
   | { type: "agent-exited"; cause: string };
 
 export interface StepUsage {
-  cost: number;
   tokens: { input: number; output: number; reasoning: number; cacheRead: number; cacheWrite: number };
   providerId: string | null;
   modelId: string | null;

@@ -2,12 +2,11 @@ import type { StepUsage } from "./index.ts";
 import { isFields } from "./tool-content.ts";
 import type { AgentPart, KnownMessage } from "./translator-state.ts";
 
-/** Cost and tokens of one step, from its step-finish part and the message it belongs to. */
+/** Tokens of one step, from its step-finish part and the message it belongs to. */
 export function readUsage(part: AgentPart, message: KnownMessage | undefined): StepUsage {
   const tokens = isFields(part.tokens) ? part.tokens : {};
   const cache = isFields(tokens.cache) ? tokens.cache : {};
   return {
-    cost: numberOf(part.cost),
     tokens: {
       input: numberOf(tokens.input),
       output: numberOf(tokens.output),
