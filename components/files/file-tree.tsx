@@ -1,8 +1,8 @@
 "use client";
 
 import { ChevronRight, File, Folder as FolderIcon, Link2 } from "lucide-react";
+import { fileSize } from "@/server/protocol/file-size.ts";
 import type { FileEntry } from "@/server/protocol/sidecar.ts";
-import { fileSize } from "../session/transcript/wording.ts";
 import { classNames } from "../ui/class-names.ts";
 import type { Folders } from "./folders.ts";
 

@@ -2,10 +2,10 @@
 
 import { Download, X } from "lucide-react";
 import { useEffect, useState } from "react";
+import { fileSize } from "@/server/protocol/file-size.ts";
 import type { FileEntry } from "@/server/protocol/sidecar.ts";
 import { CodeView } from "../code/code-view.tsx";
 import { readBytes } from "../session/session-api.ts";
-import { fileSize } from "../session/transcript/wording.ts";
 import { Button, buttonClasses } from "../ui/button.tsx";
 import { LoadingLines } from "../ui/loading-lines.tsx";
 import { asText, maxShownBytes, pictureType } from "./file-kind.ts";

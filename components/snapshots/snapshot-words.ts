@@ -1,5 +1,5 @@
+import { fileSize } from "@/server/protocol/file-size.ts";
 import type { Snapshot, SnapshotFiles } from "@/server/protocol/snapshots.ts";
-import { fileSize } from "../session/transcript/wording.ts";
 
 /** What there is to know of a snapshot in one line, with the number of its files once it was looked into. */
 export function toSnapshotWords({ bytes, restoreRequested }: Snapshot, files: SnapshotFiles | null = null): string {

@@ -57,7 +57,7 @@ test("files are saved, looked into, changed and put back", async ({ member: { pa
   await expect(dialog).toContainText("The current files are saved in a snapshot first");
   await look(page, "snapshot-restore");
   await dialog.getByRole("button", { name: "Restore" }).click();
-  await expect(page.getByText("Snapshot restored. The files are as they were then.")).toBeVisible();
+  await expect(page.getByText("Snapshot restored. The files are back as they were.")).toBeVisible();
   await expect(dialog).toBeHidden();
   await panel(page).getByRole("button", { name: "Files" }).click();
   await panel(page)
@@ -85,7 +85,7 @@ test("what cannot be saved, restored or shown is said where it matters", async (
   await takeSnapshot(page);
 
   const tooMuch =
-    "The workspace has 5368.7 MB, more than the 4295.0 MB that can be archived. Largest: outputs/a-recording-of-the-night.wav (4100.2 MB), outputs/data.csv (900.0 MB)";
+    "The workspace is 5 GB, over the limit of 4 GB for an archive. Largest: outputs/a-recording-of-the-night.wav (3.8 GB), outputs/data.csv (858.3 MB).";
   const seen = Promise.withResolvers<void>();
   await page.route(/\/restore$/, async (route) => {
     await seen.promise;

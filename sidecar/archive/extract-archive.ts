@@ -3,6 +3,7 @@ import { availableParallelism } from "node:os";
 import { manifestName } from "../../server/protocol/archive/archive-answers.ts";
 import { ArchiveRefusal } from "../../server/protocol/archive/archive-refusal.ts";
 import { createTarReader } from "../../server/protocol/archive/read-tar.ts";
+import { fileSize } from "../../server/protocol/file-size.ts";
 import { codeOf, Problem } from "../sidecar-problem.ts";
 import { refused, segmentsOf } from "./entry-place.ts";
 import { gunzip } from "./gunzip.ts";
@@ -75,7 +76,7 @@ export async function extractArchive(options: ExtractOptions): Promise<Extracted
 }
 
 function tooLarge(maxBytes: number): ArchiveRefusal {
-  return new ArchiveRefusal("too-large", `The archive unpacks to more than ${(maxBytes / 1e6).toFixed(1)} MB.`);
+  return new ArchiveRefusal("too-large", `The archive unpacks to more than ${fileSize(maxBytes)}.`);
 }
 
 const noSpace = ["ENOSPC", "EDQUOT"];

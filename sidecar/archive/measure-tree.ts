@@ -1,5 +1,6 @@
 import type { Stats } from "node:fs";
 import { type RawName, shownName } from "../../server/protocol/archive/raw-name.ts";
+import { fileSize } from "../../server/protocol/file-size.ts";
 import { Problem } from "../sidecar-problem.ts";
 import { createFingerprint } from "./fingerprint.ts";
 import { createTimeSlices } from "./time-slices.ts";
@@ -76,14 +77,17 @@ export function createHardLinks(): { firstName(name: RawName, status: Stats): Ra
 
 export function requireWithin(measure: TreeMeasure, { maxBytes, maxEntries }: TreeLimits, what: string): void {
   if (measure.bytes > maxBytes) {
-    const heavy = measure.heaviest.map(({ name, bytes }) => `${shownName(name)} (${megabytes(bytes)})`).join(", ");
+    const heavy = measure.heaviest.map(({ name, bytes }) => `${shownName(name)} (${fileSize(bytes)})`).join(", ");
     throw new Problem(
       "too-large",
-      `${what} has ${megabytes(measure.bytes)}, more than the ${megabytes(maxBytes)} that can be archived. Largest: ${heavy}`,
+      `${what} is ${fileSize(measure.bytes)}, over the limit of ${fileSize(maxBytes)} for an archive. Largest: ${heavy}.`,
     );
   }
   if (measure.entries > maxEntries) {
-    throw new Problem("too-large", `${what} has ${measure.entries} files and folders, more than ${maxEntries}.`);
+    throw new Problem(
+      "too-large",
+      `${what} has ${measure.entries} files and folders. The limit for an archive is ${maxEntries}.`,
+    );
   }
 }
 
@@ -92,8 +96,4 @@ function noteHeavy(heaviest: TreeMeasure["heaviest"], file: { name: RawName; byt
   heaviest.push(file);
   heaviest.sort((first, second) => second.bytes - first.bytes);
   heaviest.length = Math.min(heaviest.length, heaviestCount);
-}
-
-function megabytes(bytes: number): string {
-  return `${(bytes / 1e6).toFixed(1)} MB`;
 }

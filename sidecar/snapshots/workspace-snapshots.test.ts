@@ -140,7 +140,7 @@ describe("workspace snapshots", () => {
     await writeFile(join(directory, "small"), "x");
     await expect(create(id)).rejects.toMatchObject({
       kind: "too-large",
-      message: expect.stringMatching(/4295\.\d MB.*4295\.0 MB.*outputs\/video\.mp4 \(4295\.0 MB\)/),
+      message: expect.stringMatching(/is 4 GB, over the limit of 4 GB .*outputs\/video\.mp4 \(4 GB\)/),
     });
     await truncate(join(directory, "outputs/video.mp4"), 3_000_000);
     expect((await create(id)).outcome).toBe("made");

@@ -1,3 +1,5 @@
+import { oneDecimal } from "@/server/protocol/file-size.ts";
+
 /** `840 ms`, `3.2 s`, `1 min 4 s`. */
 export function duration(milliseconds: number): string {
   if (milliseconds < 950) return `${Math.max(0, Math.round(milliseconds / 10) * 10)} ms`;
@@ -12,12 +14,8 @@ export function duration(milliseconds: number): string {
 /** `840`, `12.4k`, `1.2M`. */
 export function amount(count: number): string {
   if (count < 1000) return String(count);
-  if (count < 999_500) return `${trimmed(count / 1000)}k`;
-  return `${trimmed(count / 1_000_000)}M`;
-}
-
-function trimmed(value: number): string {
-  return value < 99.95 ? value.toFixed(1).replace(/\.0$/, "") : String(Math.round(value));
+  if (count < 999_500) return `${oneDecimal(count / 1000)}k`;
+  return `${oneDecimal(count / 1_000_000)}M`;
 }
 
 /** `$0`, `under $0.01`, `$1.20`; a dash where the price was not known. */
@@ -25,12 +23,6 @@ export function cost(dollars: number | null): string {
   if (dollars === null) return "cost –";
   if (dollars <= 0) return "$0";
   return dollars < 0.01 ? "under $0.01" : `$${dollars.toFixed(2)}`;
-}
-
-export function fileSize(bytes: number): string {
-  if (bytes < 1024) return `${bytes} B`;
-  if (bytes < 1024 * 1024) return `${trimmed(bytes / 1024)} KB`;
-  return `${trimmed(bytes / 1024 / 1024)} MB`;
 }
 
 /** What a person can do about a failure, by its code. */

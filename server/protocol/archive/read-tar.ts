@@ -1,3 +1,4 @@
+import { fileSize } from "../file-size.ts";
 import { ArchiveRefusal } from "./archive-refusal.ts";
 import { type ByteReader, createByteReader } from "./byte-reader.ts";
 import { broken, decodeHeader, type TarHeader } from "./decode-header.ts";
@@ -51,7 +52,7 @@ export async function* readTar(source: AsyncIterable<Uint8Array>, limits: TarLim
 export function createTarReader(source: AsyncIterable<Uint8Array>, { maxBytes, maxEntries }: TarLimits): TarReader {
   const reader = createByteReader(source, (total) => {
     if (total > maxBytes) {
-      throw new ArchiveRefusal("too-large", `The archive unpacks to more than ${Math.round(maxBytes / 1e6)} MB.`);
+      throw new ArchiveRefusal("too-large", `The archive unpacks to more than ${fileSize(maxBytes)}.`);
     }
   });
   let entries = 0;
