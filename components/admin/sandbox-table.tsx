@@ -69,9 +69,7 @@ export function SandboxTable({ sandboxes }: { sandboxes: SandboxView[] }) {
           <Cell className="max-sm:hidden">
             <Time at={sandbox.createdAt} />
           </Cell>
-          <Cell className="max-w-80 truncate text-muted max-sm:hidden" title={sandbox.cause ?? undefined}>
-            {sandbox.cause ?? "–"}
-          </Cell>
+          <Cell className="min-w-48 py-1.5 whitespace-normal text-muted max-sm:hidden">{sandbox.cause ?? "–"}</Cell>
         </Row>
       ))}
     </Table>

@@ -10,7 +10,7 @@ import { Moment } from "../ui/moment.tsx";
 import { useOutcome } from "../ui/use-outcome.ts";
 
 const doneWords: Record<SnapshotRestored["outcome"], string> = {
-  restored: "Snapshot restored. The files are as they were then.",
+  restored: "Snapshot restored. The files are back as they were.",
   "at-next-wake": "The files will be restored when the sandbox next wakes.",
 };
 

@@ -126,7 +126,7 @@ function ModelRow({ model, details, onSwitch, onEdit }: ModelRowProps) {
   const { id, name, enabled } = model;
   const hint = (
     <>
-      {name !== id && <span className="block font-mono break-all">{id}</span>}
+      {name !== id && <span className="block font-mono wrap-anywhere">{id}</span>}
       {details && describeDetails(details)}
     </>
   );
@@ -137,7 +137,7 @@ function ModelRow({ model, details, onSwitch, onEdit }: ModelRowProps) {
         onChange={(event) => onSwitch(event.target.checked)}
         hint={(name !== id || details) && hint}
       >
-        <span className="break-all">{name}</span>
+        <span className="wrap-anywhere">{name}</span>
       </Checkbox>
       {details && (
         <Button

@@ -15,7 +15,7 @@ import type { ModelView } from "./provider-view.ts";
 
 const sources: Record<DetailSource, string> = {
   admin: "Set by an admin.",
-  catalogue: "From opencode's built-in catalogue. Change what differs for you.",
+  catalogue: "From opencode's built-in catalogue. Change whatever is different for you.",
   unknown: "This model is not in opencode's catalogue. Enter what its provider says.",
 };
 
@@ -66,7 +66,7 @@ export function ModelDialog({ model, close, save }: ModelDialogProps) {
             Reads PDFs
           </Checkbox>
           <Checkbox name="reasoning" defaultChecked={details.reasoning}>
-            Reasons
+            Supports reasoning
           </Checkbox>
         </Group>
         <FormFailure />

@@ -3,6 +3,7 @@
 import { toast } from "sonner";
 import { FailureNotice } from "../../ui/form.tsx";
 import type { Outcome } from "../../ui/outcome.ts";
+import { RadioRows } from "../../ui/radio-rows.tsx";
 import { useOutcome } from "../../ui/use-outcome.ts";
 
 export type PermissionPolicy = "allow" | "ask" | "deny";
@@ -30,29 +31,17 @@ export function PermissionChoice(props: {
   return (
     <fieldset disabled={pending} className="flex max-w-140 flex-col gap-3">
       <legend className="sr-only">Permissions</legend>
-      <div className="divide-y divide-line rounded-card border border-line bg-raised">
-        {choices.map(({ value, label, meaning }) => (
-          <label key={value} className="flex gap-3 px-4 py-3 text-13">
-            <input
-              type="radio"
-              name="permissions"
-              value={value}
-              checked={props.policy === value}
-              onChange={() =>
-                run(
-                  () => props.choose(value),
-                  () => toast.success("Permissions saved. Agents follow them from their next turn."),
-                )
-              }
-              className="mt-1 accent-ink"
-            />
-            <span className="flex flex-col">
-              <span className="font-medium">{label}</span>
-              <span className="text-muted">{meaning}</span>
-            </span>
-          </label>
-        ))}
-      </div>
+      <RadioRows
+        name="permissions"
+        choices={choices}
+        chosen={props.policy}
+        choose={(policy) =>
+          run(
+            () => props.choose(policy),
+            () => toast.success("Permissions saved. Agents follow them from their next turn."),
+          )
+        }
+      />
       {failure && <FailureNotice failure={failure} />}
     </fieldset>
   );

@@ -4,6 +4,7 @@ import { useId, useState } from "react";
 import { toast } from "sonner";
 import { Form, FormFailure, SubmitButton } from "../../ui/form.tsx";
 import type { Outcome } from "../../ui/outcome.ts";
+import { RadioRows } from "../../ui/radio-rows.tsx";
 import type { NetworkChoice } from "./network-summary.tsx";
 
 const rules: { value: NetworkChoice["rule"]; label: string; meaning: string }[] = [
@@ -35,28 +36,13 @@ export function NetworkForm(
       onSuccess={(stored) => {
         // In one spelling, each host once.
         setText(stored.hosts.join("\n"));
-        toast.success("Saved. New connections follow it within 5 seconds.");
+        toast.success("Saved. New connections follow these rules within 5 seconds.");
       }}
       className="max-w-140"
     >
-      <fieldset className="divide-y divide-line rounded-card border border-line bg-raised">
+      <fieldset>
         <legend className="sr-only">Internet access</legend>
-        {rules.map(({ value, label, meaning }) => (
-          <label key={value} className="flex gap-3 px-4 py-3 text-13">
-            <input
-              type="radio"
-              name="rule"
-              value={value}
-              checked={rule === value}
-              onChange={() => setRule(value)}
-              className="mt-1 accent-ink"
-            />
-            <span className="flex flex-col">
-              <span className="font-medium">{label}</span>
-              <span className="text-muted">{meaning}</span>
-            </span>
-          </label>
-        ))}
+        <RadioRows name="rule" choices={rules} chosen={rule} choose={setRule} />
       </fieldset>
       {rule === "listed" && (
         <div className="flex flex-col gap-1.5">
@@ -82,7 +68,7 @@ export function NetworkForm(
       )}
       <FormFailure />
       <div>
-        <SubmitButton pendingLabel="Saving">Save</SubmitButton>
+        <SubmitButton pendingLabel="Saving …">Save</SubmitButton>
       </div>
     </Form>
   );
