@@ -18,7 +18,7 @@ await runProgram(async () => {
   write(asked);
   const parameters = ["install", "--package-lock-only", "--no-audit", "--no-fund"];
   const { code, output } = await runChild("npm", parameters, { cwd: root, timeoutMilliseconds: 5 * 60_000 });
-  if (code !== 0) throw new Problem(`npm ended with ${code}. Its last words:\n\n${output}`);
+  if (code !== 0) throw new Problem(`npm ended with ${code}. Its last output:\n\n${output}`);
   const completed = withMissingPlatforms(read());
   write(completed);
   const unchecked = uncheckedPackages(completed).map((path) => path.replace(/^.*node_modules\//, ""));

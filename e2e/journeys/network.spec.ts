@@ -22,7 +22,7 @@ test("an admin lists the hosts that agents can reach, and everyone sees the list
   await look(adminPage, "network-refused");
   await hosts.fill("Packages.Example.com\n*.example.org, packages.example.com");
   await adminPage.getByRole("button", { name: "Save" }).click();
-  await expect(adminPage.getByText("Saved. New connections follow it within 5 seconds.")).toBeVisible();
+  await expect(adminPage.getByText("Saved. New connections follow these rules within 5 seconds.")).toBeVisible();
   await expect(hosts).toHaveValue("packages.example.com\n*.example.org");
   await adminPage.reload();
   await expect(hosts).toHaveValue("packages.example.com\n*.example.org");

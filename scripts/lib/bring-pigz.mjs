@@ -9,5 +9,5 @@ import { findProgram } from "./find-program.mjs";
 export async function bringPigz({ root, steps }) {
   if (findProgram(["pigz"])) return;
   const why = await installDebianPackage({ name: "pigz", root, steps });
-  if (!findProgram(["pigz"])) steps.say(`pigz is not here. ${why}`);
+  if (!findProgram(["pigz"])) steps.say(`pigz is not installed. ${why}`);
 }

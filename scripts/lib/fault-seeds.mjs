@@ -20,5 +20,5 @@ export function chooseSeeds({ seed, seeds, otherwise }) {
 function readNumber(variable, text) {
   const number = Number(text);
   if (/^\s*\d+\s*$/.test(text) && number >= 1 && number <= maxSeed) return number;
-  throw new Error(`${variable} must be a whole number from 1 to ${maxSeed}, and "${text}" is none.`);
+  throw new Error(`${variable} must be a whole number from 1 to ${maxSeed}, not "${text}".`);
 }

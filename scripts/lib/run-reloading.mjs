@@ -67,7 +67,7 @@ export async function runReloading(options) {
       await somethingHappens(server.ended);
       if (!stopping && server.code() !== null) {
         if (reloads === 0) return server.code() ?? 1;
-        say(`The server ended with ${server.code()}. It starts again after the next change.`);
+        say(`The server ended with ${server.code()}. It will start again after the next change.`);
         await somethingHappens();
       }
       if (stopping) {
@@ -80,11 +80,12 @@ export async function runReloading(options) {
       }
       changed = false;
       if (!(await loads({ node, root, check }))) {
-        if (server.code() === null) say("This does not load. The server runs on as it was until the next change.");
+        if (server.code() === null)
+          say("This code does not load. The previous server keeps running until the next change.");
         continue;
       }
       if (changed || stopping) continue;
-      say("Something changed: starting the server again …");
+      say("Files changed: restarting the server …");
       await server.ready;
       await server.reload();
       left = true;

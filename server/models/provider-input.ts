@@ -40,7 +40,7 @@ export const providerInput = z.object({
 export const modelList = z
   .array(
     z.object({
-      id: z.string().trim().min(1, "A model needs its id.").max(maxModelIdLength),
+      id: z.string().trim().min(1, "Enter the model's id.").max(maxModelIdLength),
       name: z.string().trim().min(1).max(200),
       enabled: z.boolean(),
     }),

@@ -6,8 +6,8 @@ const maxTokens = 100_000_000;
 
 const dollars = z.number().min(0, "A price cannot be negative.").max(maxDollars, "That price is too high.").nullable();
 const tokens = z
-  .int("A limit is a whole number of tokens.")
-  .min(1, "A limit is at least 1 token.")
+  .int("A limit must be a whole number of tokens.")
+  .min(1, "A limit must be at least 1 token.")
   .max(maxTokens, "That limit is too high.")
   .nullable();
 

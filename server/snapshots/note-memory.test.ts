@@ -152,7 +152,7 @@ test("a disk that was set back is noticed: the archive takes its place, and it i
   expect(await readFile(join(root, "managed/replaced", sessionId, aside, "story.txt"), "utf8")).toBe("old words");
   expect(await readdir(join(root, "managed/replaced/history"))).toHaveLength(1);
   const told = state.entries.flatMap((entry) => (entry.kind === "error" ? [entry.body.message] : []));
-  expect(told).toEqual([expect.stringMatching(/disk was older than the newest snapshot.*kept aside/)]);
+  expect(told).toEqual([expect.stringMatching(/disk was older than the newest snapshot.*set aside/)]);
   // And not again: from here on the disk is the newest there is.
   await server.sleepAndWake(async () => {});
   await writeFile(story, "newer words");

@@ -90,7 +90,7 @@ function noteOn(input: { row: ArchiveRow | null; newest: ArchiveRow | undefined;
   if (!row) return "This session's files are lost: the file store has no intact snapshot of them.";
   const from = `The files are from ${row.createdAt.toUTCString()}.`;
   const reasons = [...(isThere ? [older] : []), ...(row === newest ? [] : [damaged])];
-  const aside = isThere ? " The files that were on the disk are kept aside there." : "";
+  const aside = isThere ? " The files that were on the disk were set aside there." : "";
   return reasons.length > 0 ? `${reasons.join(" ")} ${from}${aside}` : null;
 }
 

@@ -63,7 +63,7 @@ function causeOf(
     return "The sandbox's disk is older than the archive of the agent's memory, but that archive is damaged. The agent has the memory from the disk.";
   }
   return isOlder
-    ? "The sandbox's disk was older than the archive of the agent's memory, so the archive was restored. The memory that was on the disk is kept aside there."
+    ? "The sandbox's disk was older than the archive of the agent's memory, so the archive was restored. The memory that was on the disk was set aside there."
     : null;
 }
 

@@ -138,7 +138,7 @@ export function createTurns(options: TurnsOptions): Turns {
         if (known && known.state === "pending") {
           const wanted =
             known.kind === "permission" ? "a reply: once, always or reject" : "one answer for each question";
-          throw new AppError("invalid-input", `This ask needs ${wanted}.`);
+          throw new AppError("invalid-input", `Send ${wanted}.`);
         }
         if (known) throw new AppError("conflict", "This question was already answered or is no longer open.");
         throw new AppError("not-found", "There is no such question.");

@@ -145,6 +145,6 @@ function parseRange(header: string | undefined, size: number): { start: number; 
   if (first === undefined || last === undefined || (first === "" && last === "")) return null;
   const start = first === "" ? Math.max(0, size - Number(last)) : Number(first);
   const end = first === "" || last === "" ? size - 1 : Math.min(Number(last), size - 1);
-  if (start > end) throw new Problem("invalid-input", `The range is outside the file, which has ${size} bytes.`);
+  if (start > end) throw new Problem("invalid-input", `That range is outside the file, which is ${size} bytes long.`);
   return { start, end };
 }

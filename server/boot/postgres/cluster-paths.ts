@@ -45,7 +45,7 @@ export async function chooseClusterPaths(options: {
     await makeBase(base, user);
     if (!canReach(base, user, "-w")) {
       throw new BootError(
-        `The user who runs Postgres can write neither to ${inHome} nor to ${base}. Set DORMOUSE_HOME to a directory outside closed ones such as /root.`,
+        `The user who runs Postgres can write neither to ${inHome} nor to ${base}. Set DORMOUSE_HOME to a directory that this user can reach: nothing below /root, for example.`,
       );
     }
     await writeFile(join(home, "postgres-is-elsewhere.txt"), `${note(base)}\n`, { mode: 0o600 });

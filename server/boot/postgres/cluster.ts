@@ -40,7 +40,7 @@ export async function refuseOtherMajor({ home, paths }: { home: string; paths: C
   const connect = `-h 127.0.0.1 -p $(sed -n 4p ${paths.data}/postmaster.pid) -U dormouse`;
   const password = `PGPASSWORD=$(node -p 'require("${passwords}").owner')`;
   throw new BootError(
-    `The database in ${paths.data} was made by Postgres ${made}, and this Dormouse brings Postgres ${ours}, which cannot read it.
+    `The database in ${paths.data} was made by Postgres ${made}. This version of Dormouse comes with Postgres ${ours}, which cannot read it.
 To keep the data:
   1. Start the version of Dormouse that you used before and, while it runs, save its database:
      ${password} pg_dump ${connect} -Fc dormouse > dormouse.dump
@@ -48,7 +48,7 @@ To keep the data:
      mv ${paths.base} ${paths.base}-${made}
   3. Start this version once, and while it runs load the database:
      ${password} pg_restore ${connect} --clean --if-exists --no-owner -d dormouse dormouse.dump
-To start empty, do only the second step: the old data stays where you moved it.`,
+To start empty, do only step 2: the old data stays where you moved it.`,
   );
 }
 

@@ -26,7 +26,7 @@ export default async function InvitePage({ params }: { params: Promise<{ token: 
   return (
     <AuthPage
       title={`Join ${invite.tenantName}`}
-      lead={invite.role === "admin" ? "You are invited as an admin." : "Create your account to start working."}
+      lead={invite.role === "admin" ? "You have been invited as an admin." : "Create your account to start working."}
     >
       {viewer && (
         <Notice>

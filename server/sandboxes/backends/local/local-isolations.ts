@@ -66,6 +66,6 @@ function toSandboxed(proved: IsolationProof, wanted: IsolationOptions["wanted"])
 
 function toHost(wanted: IsolationOptions["wanted"]): Isolation {
   const isolation = { name: "host", confined: false };
-  if (wanted !== "sandboxed") return { ...isolation, available: true, detail: "a plain process of this machine" };
+  if (wanted !== "sandboxed") return { ...isolation, available: true, detail: "a plain process on this machine" };
   return { ...isolation, available: false, reason: "DORMOUSE_ISOLATION=sandboxed does not allow it." };
 }

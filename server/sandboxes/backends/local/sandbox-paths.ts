@@ -103,12 +103,12 @@ async function chooseBase(home: string, passing: number): Promise<string> {
   if (existsSync(join(home, "sandboxes"))) {
     throw new AppError(
       "unavailable",
-      `The users under whom sandboxes run can no longer enter ${home}. Open the directories above it to them (chmod o+x), and start again.`,
+      `The users that sandboxes run as can no longer enter ${home}. Let them pass through the directories above it (chmod o+x), then start again.`,
     );
   }
   await mkdir(elsewhere, { recursive: true, mode: passing });
   await chmod(elsewhere, passing);
-  const note = `The sandboxes of this Dormouse are in ${elsewhere}, since the users under whom they run cannot enter this directory.`;
+  const note = `The sandboxes of this Dormouse are in ${elsewhere}, since the users they run as cannot enter this directory.`;
   await writeFile(join(home, "sandboxes-are-elsewhere.txt"), `${note}\n`, { mode: 0o600 });
   return elsewhere;
 }
