@@ -16,6 +16,9 @@ import {
 } from "../fixtures/session.ts";
 import { expect, test } from "../fixtures/test.ts";
 
+// Each stands by itself: the workers share them.
+test.describe.configure({ mode: "parallel" });
+
 const failure = "The turn failed";
 
 test("an empty message cannot be sent, one of 1 MB is refused in words, and nothing typed is lost", async ({
