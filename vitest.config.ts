@@ -5,7 +5,7 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 import { sortTests } from "./scripts/lib/test-tiers.mjs";
 
 // Most of them wait, for processes that start and for each other: with as many as cores, these would stand still.
-const maxWorkers = Math.max(3, Math.ceil(availableParallelism() / 2));
+const maxWorkers = Math.max(4, Math.ceil(availableParallelism() / 2));
 const root = fileURLToPath(new URL(".", import.meta.url));
 const alias = { "@": root };
 const globalSetup = ["scripts/vitest-postgres.ts"];
@@ -27,7 +27,8 @@ export default defineConfig({
     projects: [
       {
         resolve: { alias },
-        test: { name: "fast", globalSetup, include: fast, testTimeout: 30_000, hookTimeout: 60_000 },
+        // Nothing in them replaces a module, and importing all of them anew for each file took as long as the tests.
+        test: { name: "fast", globalSetup, include: fast, isolate: false, testTimeout: 30_000, hookTimeout: 60_000 },
       },
       {
         resolve: { alias },

@@ -1,4 +1,4 @@
-import { mkdir, rm } from "node:fs/promises";
+import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { recoverDirectories, recoverDirectory } from "./archive/swap-directory.ts";
 
@@ -13,6 +13,8 @@ export interface Layout {
   cache: string;
   temporary: string;
   agentConfig: string;
+  /** A catalogue with no model in it. */
+  agentCatalogue: string;
   agentRecord: string;
   historyMarker: string;
   workspaceLives: string;
@@ -33,6 +35,7 @@ export function layoutOf(root: string): Layout {
     cache: join(managed, "cache"),
     temporary: join(managed, "tmp"),
     agentConfig: join(managed, "opencode.json"),
+    agentCatalogue: join(managed, "models.json"),
     agentRecord: join(managed, "agent.json"),
     historyMarker: join(managed, "history-restored.json"),
     workspaceLives: join(managed, "workspaces"),
@@ -47,6 +50,7 @@ export async function makeLayout(layout: Layout): Promise<void> {
   for (const directory of [sessions, history, home, managed, cache, temporary]) {
     await mkdir(directory, { recursive: true, mode: 0o755 });
   }
+  await writeFile(layout.agentCatalogue, "{}");
 }
 
 /** Ends restores that a death cut off, before anything is made or used. */

@@ -12,6 +12,9 @@ import {
 } from "../fixtures/session.ts";
 import { expect, test } from "../fixtures/test.ts";
 
+// Each stands by itself: the workers share them.
+test.describe.configure({ mode: "parallel" });
+
 test("pages before signing in look right in both themes and sizes", async ({ openBrowser, adminPage }) => {
   const page = await openBrowser();
   await page.goto("/sign-in");

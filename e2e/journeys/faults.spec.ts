@@ -1,5 +1,8 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { startModelServer } from "../fixtures/model-server.ts";
 import { useProvider } from "../fixtures/providers.ts";
+import { findSandbox } from "../fixtures/sandbox-view.ts";
 import {
   answers,
   beginSession,
@@ -15,6 +18,9 @@ import {
   turnPatience,
 } from "../fixtures/session.ts";
 import { expect, test } from "../fixtures/test.ts";
+
+// Each stands by itself: the workers share them.
+test.describe.configure({ mode: "parallel" });
 
 const failure = "The turn failed";
 
@@ -133,11 +139,16 @@ test("changed models reach the agent once it is idle, without harm to the turn t
   userPage: page,
 }) => {
   const model = await startModelServer();
-  const sessionId = await beginSession(page, "run `for i in 1 2 3 4 5 6; do echo line $i; sleep 1; done`");
+  const sessionId = await beginSession(
+    page,
+    "run `echo line $((0+1)); until [ -e go ]; do sleep 0.1; done; echo line $((5+1))`",
+  );
   await expect(stopButton(page)).toBeVisible();
   await readLog(page, sessionId, ({ entries }) => JSON.stringify(entries).includes("line 1"));
   const provider = await useProvider(browser, model);
   try {
+    const { workspace } = await findSandbox(sessionId);
+    await writeFile(join(workspace, "sessions", sessionId, "go"), "");
     const log = await readLog(page, sessionId, hasEnded(1));
     expect(endsOf(log).map(({ body }) => body)).toMatchObject([{ outcome: "finished" }]);
     expect(JSON.stringify(log.entries)).toContain("line 6");

@@ -4,6 +4,9 @@ import { beginSession, expectTurnsEnded, panel, send } from "../fixtures/session
 import { mark, rows, takeSnapshot } from "../fixtures/snapshot-page.ts";
 import { expect, test } from "../fixtures/test.ts";
 
+// Each stands by itself: the workers share them.
+test.describe.configure({ mode: "parallel" });
+
 const pageFile = "outputs/index.html";
 
 test("files are saved, looked into, changed and put back", async ({ member: { page } }) => {

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { eq, sql } from "drizzle-orm";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { sandboxes } from "../../db/schema/index.ts";
@@ -142,9 +141,11 @@ describe("a server that stays", () => {
     await server.lifecycle.adopt(AbortSignal.timeout(20_000));
     await abandon();
     await asked;
+    const asks = vi.spyOn(server.database, "transaction");
     const coming = ensure(server, { actor: test.actor, sessionId: mine.sessionId });
-    // Long enough for a wake to take the lease and to end what is there.
-    await sleep(500);
+    // A wake would take the lease next: once nothing is asked of the database, the turn waits for something else.
+    await expect.poll(() => asks.mock.settledResults.map(({ type }) => type)).toContain("fulfilled");
+    await expect.poll(() => asks.mock.settledResults.map(({ type }) => type)).not.toContain("incomplete");
     answer();
     const { sidecar, phases, leaseEpoch } = await coming;
     expect([sidecar.bootId, phases]).toEqual([mine.sidecar.bootId, []]);

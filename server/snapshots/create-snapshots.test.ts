@@ -1,7 +1,6 @@
 import { chmod, mkdir, readdir, readFile, rm, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { buffer } from "node:stream/consumers";
-import { setTimeout } from "node:timers/promises";
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { archives, sessions } from "../../db/schema/index.ts";
@@ -119,10 +118,11 @@ test("viewers see when files were saved, and why they were not until nothing is 
   const { snapshots } = server.services;
   const points = followRecovery();
   await writeFile(await inWorkspace("news.txt"), "news");
+  const take = () => snapshots.take(server.viewer, { sessionId, signal: signal() });
+  expect(await take()).toMatchObject({ outcome: "verified" });
   // What was written this very moment never counts as unchanged.
-  await setTimeout(50);
-  const { snapshotId } = await snapshots.take(server.viewer, { sessionId, signal: signal() });
-  const newest = (await snapshots.list(server.viewer, sessionId)).find(({ id }) => id === snapshotId);
+  await expect.poll(take, { timeout: 30_000 }).toMatchObject({ outcome: "unchanged" });
+  const [newest] = await snapshots.list(server.viewer, sessionId);
   const saved = { savedAt: newest?.createdAt, saving: false, problem: null, restoring: false };
   await expect.poll(() => points.at(-1)).toEqual(saved);
   expect(points).toContainEqual(expect.objectContaining({ saving: true }));
@@ -131,13 +131,13 @@ test("viewers see when files were saved, and why they were not until nothing is 
     const [row] = await tx
       .select()
       .from(archives)
-      .where(eq(archives.id, snapshotId ?? ""));
+      .where(eq(archives.id, newest?.id ?? ""));
     if (!row) throw new Error("There is no snapshot.");
     const failed = { id: crypto.randomUUID(), storeKey: `${row.storeKey}.failed`, createdAt: new Date() };
     await tx.insert(archives).values({ ...row, ...failed, state: "failed", cause: "The workspace has too much." });
   });
   expect(await recovery()).toEqual({ ...saved, problem: "The workspace has too much." });
-  expect(await snapshots.take(server.viewer, { sessionId, signal: signal() })).toMatchObject({ outcome: "unchanged" });
+  expect(await take()).toMatchObject({ outcome: "unchanged" });
   await expect.poll(() => points.at(-1)).toEqual(saved);
 });
 

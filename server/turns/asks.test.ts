@@ -7,6 +7,7 @@ import type { LogEntryOf } from "../protocol/log-entry.ts";
 import type { ViewerState } from "../protocol/viewer-state.ts";
 import { createSidecarClient } from "../sandboxes/create-sidecar-client.ts";
 import type { SidecarClient } from "../sandboxes/sidecar-client.ts";
+import { letGo, untilLetGo } from "./test-gate.ts";
 import { createTestServer, ended, ends, type Peer, type TestServer, textOf } from "./test-turns.ts";
 
 // Everything is real and shares one sandbox: each test has a session of its own.
@@ -224,10 +225,12 @@ describe("through another process", () => {
 
   test("a message is sent into the running turn", patience, async () => {
     const sessionId = await server.newSession();
-    await server.prompt(sessionId, "run `echo begun; sleep 4`");
+    await server.prompt(sessionId, `run \`echo begun; ${untilLetGo}\``);
     await server.follow(sessionId, ({ entries }) => JSON.stringify(entries).includes('"output":"begun'));
     const turnId = await server.prompt(sessionId, "my name is Joined");
     await peer.services.turns.sendNow(server.viewer, { sessionId, turnId });
+    await server.follow(sessionId, ({ entries }) => entries.filter(({ kind }) => kind === "prompt").length === 2);
+    await letGo(server, sessionId);
     const state = await server.follow(sessionId, ended());
     expect(textOf(state)).toContain("Joined");
     expect(await turns().find(server.viewer, { sessionId, turnId })).toMatchObject({ state: "finished" });

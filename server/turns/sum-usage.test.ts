@@ -2,6 +2,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { unknownDetails } from "../protocol/model-details.ts";
+import { letGo, untilLetGo } from "./test-gate.ts";
 import { createTestServer, ended, ends, type TestServer, textOf } from "./test-turns.ts";
 
 // Everything is real and shares one sandbox: each test has a session of its own.
@@ -46,9 +47,10 @@ test("a try that failed adds nothing to what the turn used", patience, async () 
 
 test("steps before a takeover count too", patience, async () => {
   const sessionId = await server.newSession();
-  const turnId = await server.prompt(sessionId, "run `echo begun; sleep 6`");
+  const turnId = await server.prompt(sessionId, `run \`echo begun; ${untilLetGo}\``);
   await server.follow(sessionId, ({ entries }) => JSON.stringify(entries).includes('"output":"begun'));
   await server.restart();
+  await letGo(server, sessionId);
   expect(textOf(await server.follow(sessionId, ended()))).toContain("begun");
   const turn = await turns().find(server.viewer, { sessionId, turnId });
   const { turn: short } = await ask("my name is Bo");

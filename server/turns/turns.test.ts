@@ -2,6 +2,7 @@ import { text } from "node:stream/consumers";
 import { sql } from "drizzle-orm";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { shown } from "../sessions/test-log.ts";
+import { letGo, untilLetGo } from "./test-gate.ts";
 import { createTestServer, ended, ends, type TestServer, textOf } from "./test-turns.ts";
 import { createTestWords } from "./test-words.ts";
 
@@ -188,9 +189,11 @@ test("a stop by another process counts although nobody could be told of it", pat
 
 test("a tool that runs while the server is replaced loses none of its output", patience, async () => {
   const sessionId = await server.newSession();
-  await server.prompt(sessionId, "run `for i in 1 2 3 4 5 6 7 8; do echo line $i; sleep 0.5; done`");
+  const command = `seq -f 'line %g' 4; ${untilLetGo}; seq -f 'line %g' 5 8`;
+  await server.prompt(sessionId, `run \`${command}\``);
   await server.follow(sessionId, ({ entries }) => JSON.stringify(entries).includes("line 2"));
   await server.restart();
+  await letGo(server, sessionId);
   const state = await server.follow(sessionId, ended());
   expect(ends(state)[0]?.body).toEqual({ outcome: "finished" });
   const call = state.entries.find(({ kind }) => kind === "tool_call");

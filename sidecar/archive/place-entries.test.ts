@@ -1,11 +1,12 @@
+import { once } from "node:events";
 import { lstatSync, readFileSync } from "node:fs";
 import { mkdir, readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
+import type { Worker } from "node:worker_threads";
 import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import { endOfArchive } from "../../server/protocol/archive/encode-entry.ts";
-import { measureTree, steadyMilliseconds } from "./measure-tree.ts";
+import { measureTree } from "./measure-tree.ts";
 import { bytesOf, type MadeEntry, packInto, restoreFrom, run, withFolder } from "./test-archives.ts";
 
 const folder = (name: string, mode = 0o755): MadeEntry => ({ kind: "directory", name, mode });
@@ -15,16 +16,21 @@ const file = (name: string, content = name): MadeEntry => ({ name, content });
 const many = Array.from({ length: 1_050 }, (_, index) => file(`workspace/a/${String(index).padStart(4, "0")}`));
 const begin = [folder("workspace"), folder("workspace/a"), ...many];
 
-/** The thread runs by the time the second part comes. */
+/** Behind `begin`, the thread runs by the time the second part comes. */
 async function* inTwoParts(first: readonly MadeEntry[], second: readonly MadeEntry[]): AsyncGenerator<Buffer> {
+  const started = first === begin ? once(process, "worker") : null;
   yield gzipSync(Buffer.concat(first.map(bytesOf)));
-  await sleep(150);
+  if (started) await once((await started)[0], "online");
   yield gzipSync(Buffer.concat([...second.map(bytesOf), endOfArchive]));
 }
 
+/** As long as something was changed just now, each walk gives another one. */
 async function walked(root: string): Promise<string> {
-  await sleep(steadyMilliseconds + 2);
-  return (await measureTree({ root })).fingerprint;
+  for (let last = ""; ; ) {
+    const { fingerprint } = await measureTree({ root });
+    if (fingerprint === last) return fingerprint;
+    last = fingerprint;
+  }
 }
 
 describe("files that are written beside", () => {
@@ -76,8 +82,12 @@ describe("files that are written beside", () => {
       async function* broken() {
         yield* inTwoParts(begin, [folder("workspace/b"), ...more, file("elsewhere/x")]);
       }
+      const threads: Worker[] = [];
+      const remember = (thread: Worker) => void threads.push(thread);
+      process.on("worker", remember);
       await expect(restoreFrom(Buffer.alloc(0), join(root, "to"), { source: broken() })).rejects.toThrow("elsewhere");
-      await sleep(50);
+      process.off("worker", remember);
+      for (const thread of threads) if (thread.threadId !== -1) await once(thread, "exit");
       expect(await readdir(root)).toEqual([]);
     }));
 });

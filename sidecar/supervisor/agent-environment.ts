@@ -38,6 +38,8 @@ export function agentEnvironment(input: AgentEnvironmentInput): Record<string, s
     GIT_COMMITTER_EMAIL: "agent@dormouse.invalid",
     OPENCODE_CONFIG: layout.agentConfig,
     OPENCODE_SERVER_PASSWORD: input.password,
+    // opencode.json names every model there is: 8,000 more would be gone through once for each session.
+    OPENCODE_MODELS_PATH: layout.agentCatalogue,
     OPENCODE_DISABLE_AUTOUPDATE: "1",
     OPENCODE_DISABLE_MODELS_FETCH: "1",
     OPENCODE_DISABLE_LSP_DOWNLOAD: "1",

@@ -33,7 +33,9 @@ describe("proving the isolation", () => {
       bubblewrap: expect.objectContaining({ path: expect.stringMatching(/bwrap$/) }),
       detail: expect.stringMatching(/^bubblewrap \d+\.\d+/),
     });
-    expect(await probeDirectories()).toEqual(before);
+    // Those of others on this machine go by themselves; one that was left would stay.
+    const made = async () => (await probeDirectories()).filter((name) => !before.includes(name));
+    await expect.poll(made, { timeout: 20_000 }).toEqual([]);
   });
 
   it("says what to install when bubblewrap is absent", async () => {
@@ -75,9 +77,8 @@ describe("proving the isolation", () => {
     ["in the trial, though its first process ended", `${modern}; sleep 300 & exit 1`],
   ])("keeps the deadline when bubblewrap hangs %s", async (_, script) => {
     const searchPath = await searchPathWith(script);
-    const before = Date.now();
+    // It would outlast the test otherwise.
     expect(await probe({ searchPath, deadlineMilliseconds: 1_000 })).toHaveProperty("reason");
-    expect(Date.now() - before).toBeLessThan(20_000);
   });
 
   it("gives up when whoever asked is stopping", async () => {
