@@ -3,7 +3,7 @@ import { type IncomingMessage, type OutgoingHttpHeaders, request } from "node:ht
 import { connect } from "node:net";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import {
   brokenBodies,
   brokenParts,
@@ -17,6 +17,9 @@ import {
 } from "./bad-input.ts";
 import { becomeFirst, type FirstPerson, setupCode } from "./first-person.ts";
 import { cleanUp, makeHome, type RunningDormouse, root, runDormouse } from "./run-dormouse.ts";
+
+// Thousands of requests.
+vi.setConfig({ testTimeout: 300_000 });
 
 /**
  * The whole program, asked over HTTP for every route and page of the file tree by an admin whose programs are all
@@ -115,7 +118,7 @@ it("no odd query fails", async () => {
 
 it("no odd header fails, and those that cannot be read are answered in the one shape", async () => {
   const long = "x".repeat(4_000);
-  const headers: OutgoingHttpHeaders[] = ["\xff", "%00", "%", "", long, "{}", "1e999", ","].flatMap((value) => [
+  const headers: OutgoingHttpHeaders[] = ["\xff", "%", "", long, "{}"].flatMap((value) => [
     { "idempotency-key": value },
     { "last-event-id": value },
     { range: `bytes=${value}` },
@@ -136,7 +139,7 @@ it("no odd header fails, and those that cannot be read are answered in the one s
   ].flatMap(({ path, method }) => headers.map((header) => ({ method, path: fill(path, {}, method), headers: header })));
   await expectRefused(asked);
   for (const raw of ["A: \0b", "A\0: b", "A b: c", `A: ${"x".repeat(40_000)}`, "Content-Length: x", "Host: again"]) {
-    const [head, body] = (await sendRaw(`GET /api/health/live HTTP/1.1\r\nHost: 127.0.0.1\r\n${raw}\r\n\r\n`)).split(
+    const [head, body] = (await sendRaw(`GET /api/v1/sessions HTTP/1.1\r\nHost: 127.0.0.1\r\n${raw}\r\n\r\n`)).split(
       "\r\n\r\n",
     );
     expect(head).toMatch(/^HTTP\/1\.1 4/);
@@ -226,7 +229,8 @@ it("no call of a page's action fails", async () => {
 });
 
 it("nothing of all this surprised the server", () => {
-  expect(dormouse.output()).not.toContain('"level":50');
+  // The first is ours, the second Next's.
+  expect(dormouse.output()).not.toMatch(/"level":50|⨯/);
 });
 
 interface Asked {
