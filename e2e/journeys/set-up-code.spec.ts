@@ -19,7 +19,6 @@ test("a program needs the code as well", async ({ request }) => {
 
 test("the address in the terminal brings the set-up code along, and the address bar does not keep it", async ({
   page,
-  browser,
 }) => {
   const address = /ready at (\S+)/.exec(dormouse.output())?.[1] ?? "";
   const [, code = ""] = /\/first-run#code=([A-Z2-9-]{14})$/.exec(address) ?? [];
@@ -32,7 +31,7 @@ test("the address in the terminal brings the set-up code along, and the address 
   expect(asked.filter((text) => text.includes(code))).toEqual([]);
 
   // Somebody who comes without it, and opens the address in the page that they have.
-  const other = await browser.newPage();
+  const other = await page.context().newPage();
   await other.goto(`${dormouse.url}/`);
   await expect(other.getByLabel("Set-up code")).toHaveValue("");
   await takeScreens(other, "first-run-set-up-code");
