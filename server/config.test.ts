@@ -53,6 +53,27 @@ describe("the configuration", () => {
     );
   });
 
+  it("expects the names that it was told, its own and that of the public address", () => {
+    const hosts = (environment: Record<string, string>) => parseConfig(environment).allowedHosts;
+    expect(hosts({})).toEqual(["127.0.0.1"]);
+    const named = { DORMOUSE_HOST: "Mouse", DORMOUSE_PUBLIC_URL: "https://Dormouse.example.com:8443" };
+    expect(hosts({ ...named, DORMOUSE_ALLOWED_HOSTS: "A.internal, .example.org" })).toEqual([
+      "a.internal",
+      ".example.org",
+      "mouse",
+      "dormouse.example.com",
+    ]);
+    for (const value of ["*.example.org", "https://a.internal", "a.internal:3000", "a..b", "."]) {
+      expect(problemsOf({ DORMOUSE_ALLOWED_HOSTS: value })).toEqual([expect.stringContaining("must be names such as")]);
+    }
+  });
+
+  it("takes no set-up code that could be guessed", () => {
+    expect(parseConfig({}).setupCode).toBeNull();
+    expect(parseConfig({ DORMOUSE_SETUP_CODE: "ABCD-EFGH-JKMN" }).setupCode).toBe("ABCD-EFGH-JKMN");
+    expect(problemsOf({ DORMOUSE_SETUP_CODE: "ABC-DEF-GHJ-K" })).toEqual([expect.stringContaining("at least 12")]);
+  });
+
   it("names every wrong variable at once, and none that is right", () => {
     const named = problemsOf({
       DORMOUSE_PORT: "70000",

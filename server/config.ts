@@ -44,6 +44,14 @@ export interface HostException {
   port: number | null;
 }
 
+const minSetupCodeLength = 12;
+
+const toList = (value: string) =>
+  value
+    .split(",")
+    .map((part) => part.trim())
+    .filter(Boolean);
+
 const portNumber = z.coerce.number("must be a port number").int().min(0).max(65535).optional();
 
 const variables = z.object({
@@ -57,15 +65,33 @@ const variables = z.object({
     .url({ protocol: /^https?$/, error: "must be an http:// or https:// address" })
     .transform((value) => value.replace(/\/+$/, ""))
     .optional(),
+  DORMOUSE_ALLOWED_HOSTS: z
+    .string()
+    .default("")
+    .transform(toList)
+    .pipe(
+      z.array(
+        z
+          .string()
+          .regex(
+            /^\.?[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*$/i,
+            "must be names such as dormouse.example.com, or .example.com for all below it, separated by commas",
+          ),
+      ),
+    ),
+  DORMOUSE_MAX_CONNECTIONS: z.coerce.number("must be a number").int().min(10).max(1_000_000).default(4_000),
+  DORMOUSE_MAX_CONNECTIONS_PER_ADDRESS: z.coerce.number("must be a number").int().min(10).max(1_000_000).default(1_000),
+  DORMOUSE_SETUP_CODE: z
+    .string()
+    .refine(
+      (value) => value.replaceAll(/[\s-]/g, "").length >= minSetupCodeLength,
+      `must have at least ${minSetupCodeLength} characters besides spaces and dashes`,
+    )
+    .optional(),
   DORMOUSE_TRUSTED_PROXIES: z
     .string()
     .default("")
-    .transform((value) =>
-      value
-        .split(",")
-        .map((part) => part.trim())
-        .filter(Boolean),
-    )
+    .transform(toList)
     .pipe(
       z.array(
         z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()], "must be addresses or CIDR ranges, separated by commas"),
@@ -89,12 +115,7 @@ const variables = z.object({
   DORMOUSE_EGRESS_ALLOW: z
     .string()
     .default("")
-    .transform((value) =>
-      value
-        .split(",")
-        .map((part) => part.trim())
-        .filter(Boolean),
-    )
+    .transform(toList)
     .pipe(z.array(z.string().transform(toHostException))),
   DORMOUSE_FILE_STORE: z.enum(["filesystem", "s3"]).default("filesystem"),
   DORMOUSE_FILE_STORE_ROOT: z.string().optional(),
@@ -143,6 +164,15 @@ export function parseConfig(environment: Record<string, string | undefined> = pr
     port: port === undefined ? ({ kind: "default", port: 3000 } as const) : ({ kind: "fixed", port } as const),
     publicUrl: value.DORMOUSE_PUBLIC_URL ?? null,
     trustedProxies: value.DORMOUSE_TRUSTED_PROXIES,
+    /** Names under which requests may come, in lower case; addresses and localhost may always. */
+    allowedHosts: [
+      ...value.DORMOUSE_ALLOWED_HOSTS,
+      value.DORMOUSE_HOST,
+      ...(value.DORMOUSE_PUBLIC_URL ? [new URL(value.DORMOUSE_PUBLIC_URL).hostname] : []),
+    ].map((name) => name.toLowerCase()),
+    maxConnections: { inAll: value.DORMOUSE_MAX_CONNECTIONS, perAddress: value.DORMOUSE_MAX_CONNECTIONS_PER_ADDRESS },
+    /** What the first run asks for, where nobody reads it in the terminal. */
+    setupCode: value.DORMOUSE_SETUP_CODE ?? null,
     masterKey: value.DORMOUSE_MASTER_KEY
       ? ({ kind: "environment", key: Buffer.from(value.DORMOUSE_MASTER_KEY, "base64") } as const)
       : ({ kind: "file" } as const),

@@ -49,9 +49,13 @@ try {
     lifetime,
     setEnvironment: (values) => Object.assign(process.env, values),
   });
-  console.log(`\nDormouse is ready at ${url}${listensBeyondLoopback ? " (and reachable from other machines)" : ""}\n`);
+  // In the fragment, which browsers keep to themselves: a query would be sent, and end in logs.
+  const address = setupCode ? `${url}/first-run#code=${setupCode}` : url;
+  console.log(
+    `\nDormouse is ready at ${address}${listensBeyondLoopback ? " (and reachable from other machines)" : ""}\n`,
+  );
+  if (setupCode) console.log("Open this address to make the first account. Show it to nobody before that.\n");
   process.send?.({ port });
-  if (setupCode) console.log(`Set-up code for the first page: ${setupCode}\n`);
   void databaseLost.then(() => {
     console.error(
       `The embedded Postgres ended by itself: stopping. The end of ${join(config.home, "postgres.log")} says why.`,

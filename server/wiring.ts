@@ -44,7 +44,6 @@ export interface WiringInput {
   applicationUrl: string;
   masterKey: Buffer;
   publicUrl: string;
-  listensBeyondLoopback: boolean;
   logger: Logger;
   stopping: AbortSignal;
   /** For tests of several servers that share a home, as others share a cluster: then they are no predecessors of each other. */
@@ -64,7 +63,7 @@ export interface WiringInput {
 export interface Wiring {
   services: Services;
   loops: Loop[];
-  /** Set when the first run has to be done by somebody who can read the terminal. */
+  /** While the first run is due and the code was made here: whoever reads the terminal is to have it. */
   setupCode: string | null;
   /** `/api/llm/*`; true when the request was its own. */
   serveGateway(request: IncomingMessage, response: ServerResponse): boolean;
@@ -103,7 +102,7 @@ export async function wire(input: WiringInput): Promise<Wiring> {
   });
   const { gateway, isolation } = sandboxes;
   const limits = createAttemptLimits(database);
-  const setupCode = input.listensBeyondLoopback ? makeSetupCode(masterKey) : null;
+  const setupCode = config.setupCode ?? makeSetupCode(masterKey);
   const accounts = createAccounts({ database, limits, publicUrl, setupCode, isolation });
 
   const fileStore = await openFileStore({ ...input, database });
@@ -200,7 +199,7 @@ export async function wire(input: WiringInput): Promise<Wiring> {
   return {
     services,
     loops: [sweep, sweepTurns, archiveRunning, sweepArchives],
-    setupCode: (await accounts.firstRun()) ? setupCode : null,
+    setupCode: config.setupCode === null && (await accounts.firstRun()) ? setupCode : null,
     serveGateway: (request, response) => gateway.handle(request, response),
     async resume(signal) {
       await lifecycle.adopt(signal);

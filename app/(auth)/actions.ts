@@ -11,7 +11,7 @@ const person = { name: z.string(), email: z.string(), password: z.string() };
 // Neither refreshes its page: it would show "already set up" or "already used" while the person is signed in.
 
 export const completeFirstRun = action({
-  input: z.object({ ...person, tenantName: z.string(), setupCode: z.string().optional(), hostConsent: z.boolean() }),
+  input: z.object({ ...person, tenantName: z.string(), setupCode: z.string(), hostConsent: z.boolean() }),
   refresh: false,
   run: async (input) => {
     await services().accounts.completeFirstRun({ ...input, clientAddress: clientAddress(await headers()) });

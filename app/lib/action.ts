@@ -6,6 +6,7 @@ import type { Failure, Outcome } from "@/components/ui/outcome.ts";
 import { isAppError } from "@/server/errors.ts";
 import { parseInput } from "@/server/lib/parse-input.ts";
 import { services } from "@/server/services.ts";
+import { refuseBrokenText } from "./refuse-broken-text.ts";
 
 interface ActionOptions<Schema extends z.ZodType, Value> {
   input: Schema;
@@ -19,6 +20,7 @@ interface ActionOptions<Schema extends z.ZodType, Value> {
 export function action<Schema extends z.ZodType, Value>(options: ActionOptions<Schema, Value>) {
   return async (input: z.input<Schema>): Promise<Outcome<Value>> => {
     try {
+      refuseBrokenText(input);
       const value = await options.run(parseInput(options.input, input));
       if (options.refresh !== false) refresh();
       return Object.assign({ ok: true as const }, value);

@@ -1,28 +1,28 @@
 import type { z } from "zod";
 import { AppError } from "@/server/errors.ts";
 import { parseInput } from "@/server/lib/parse-input.ts";
+import { refuseBrokenText } from "./refuse-broken-text.ts";
 
-const maxBodyBytes = 1024 * 1024;
+// What a form of any web page can send without asking.
+const formTypes = /^(text\/plain|multipart\/form-data|application\/x-www-form-urlencoded)/i;
+const utf8 = new TextDecoder("utf-8", { fatal: true });
 
-/** The body of a call, read no further than it may be long. */
+/** The body of a call. How long it may be is the HTTP server's business (`server/protocol/body-limits.ts`). */
 export async function readJson<Schema extends z.ZodType>(request: Request, schema: Schema): Promise<z.output<Schema>> {
-  const tooLarge = () => new AppError("too-large", "This request is too large. The limit is 1 MB.");
-  if (Number(request.headers.get("content-length") ?? 0) > maxBodyBytes) throw tooLarge();
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const chunk of request.body ?? []) {
-    bytes += chunk.byteLength;
-    if (bytes > maxBodyBytes) throw tooLarge();
-    chunks.push(chunk);
+  const bytes = await request.arrayBuffer();
+  if (bytes.byteLength === 0) return parseInput(schema, {});
+  if (formTypes.test(request.headers.get("content-type") ?? "")) {
+    throw new AppError("invalid-input", "Send JSON, with the header content-type: application/json.");
   }
-  const text = Buffer.concat(chunks).toString("utf8");
-  return parseInput(schema, text === "" ? {} : parseJson(text));
+  const body = parseJson(bytes);
+  refuseBrokenText(body);
+  return parseInput(schema, body);
 }
 
-function parseJson(text: string): unknown {
+function parseJson(bytes: ArrayBuffer): unknown {
   try {
-    return JSON.parse(text);
-  } catch {
-    throw new AppError("invalid-input", "The request body is not JSON.");
+    return JSON.parse(utf8.decode(bytes));
+  } catch (cause) {
+    throw new AppError("invalid-input", "The request body is not JSON.", { cause });
   }
 }

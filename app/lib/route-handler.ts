@@ -1,15 +1,14 @@
 import { AppError, errorBody, isAppError, statusOf } from "@/server/errors.ts";
 import { services } from "@/server/services.ts";
 
-type Parameters = Record<string, string>;
+type Parameters = Record<string, string | string[]>;
 
-/** Renders errors once, in one shape. A call that changes something must come from our own pages or carry no cookie. */
-export function route<P extends Parameters = Parameters>(
+/** Renders errors once, in one shape. Where a call may come from is the entrance's business (`server/boot/entrance`). */
+export function route<P extends Parameters = Record<string, string>>(
   handle: (request: Request, parameters: P) => Promise<Response>,
 ): (request: Request, context: { params: Promise<P> }) => Promise<Response> {
   return async (request, context) => {
     try {
-      refuseForeignOrigin(request);
       return await handle(request, await context.params);
     } catch (error) {
       const known = isAppError(error) ? error : internal(error);
@@ -22,13 +21,4 @@ function internal(error: unknown): AppError {
   const unknown = new AppError("internal", "Something went wrong on the server.", { cause: error });
   unknown.reference = services().reportError(error);
   return unknown;
-}
-
-function refuseForeignOrigin(request: Request): void {
-  if (request.method === "GET" || request.method === "HEAD") return;
-  const origin = request.headers.get("origin");
-  if (!origin || !request.headers.has("cookie")) return;
-  const host = request.headers.get("host");
-  if (origin === services().publicUrl || (host && URL.canParse(origin) && new URL(origin).host === host)) return;
-  throw new AppError("forbidden", "This request came from another site and was refused.");
 }

@@ -6,6 +6,7 @@ import { join, resolve } from "node:path";
 import { type Person, signIn } from "./person.ts";
 
 const root = resolve(import.meta.dirname, "../..");
+const setupCode = "bench-set-up-code";
 const admin = { email: "bench@example.org", password: "a long bench password" };
 
 /** The whole program as people start it, with an admin who is signed in. */
@@ -25,6 +26,7 @@ export async function startDormouse(environment: Record<string, string> = {}): P
       DORMOUSE_HOME: home,
       DORMOUSE_PORT: "0",
       DORMOUSE_LOG_LEVEL: "error",
+      DORMOUSE_SETUP_CODE: setupCode,
       ...environment,
     },
     stdio: ["ignore", "pipe", "inherit"],
@@ -64,7 +66,7 @@ async function firstRun(url: string): Promise<void> {
   const first = await fetch(`${url}/api/v1/first-run`, {
     method: "POST",
     headers: { "content-type": "application/json" },
-    body: JSON.stringify({ tenantName: "Bench", name: "Bench", ...admin, hostConsent: true }),
+    body: JSON.stringify({ tenantName: "Bench", name: "Bench", ...admin, setupCode, hostConsent: true }),
   });
   if (!first.ok) throw new Error(`The first run failed: ${await first.text()}`);
 }

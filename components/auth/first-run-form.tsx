@@ -1,5 +1,6 @@
 "use client";
 
+import { useEffect, useState } from "react";
 import { maxNameLength } from "@/server/protocol/limits.ts";
 import { Checkbox } from "../ui/checkbox.tsx";
 import { Field } from "../ui/field.tsx";
@@ -14,38 +15,25 @@ export interface FirstRunValues {
   name: string;
   email: string;
   password: string;
-  setupCode?: string | undefined;
+  setupCode: string;
   hostConsent: boolean;
 }
 
 interface FirstRunFormProps {
-  needsSetupCode: boolean;
   isolation: { kind: "sandboxed"; detail: string } | { kind: "host"; reason: string };
   complete: (values: FirstRunValues) => Promise<Outcome>;
 }
 
-export function FirstRunForm({ needsSetupCode, isolation, complete }: FirstRunFormProps) {
+export function FirstRunForm({ isolation, complete }: FirstRunFormProps) {
   async function submit(values: Record<string, string>): Promise<Outcome> {
-    const { tenantName = "", name = "", email = "", password = "", setupCode } = values;
+    const { tenantName = "", name = "", email = "", password = "", setupCode = "" } = values;
     const done = await complete({ tenantName, name, email, password, setupCode, hostConsent: values.consent === "on" });
     return done.ok ? signInWithPassword({ email, password }) : done;
   }
 
   return (
     <Form label="Set up Dormouse" submit={submit} onSuccess={() => goTo("/")}>
-      {needsSetupCode && (
-        <Field
-          name="setupCode"
-          label="Set-up code"
-          mono
-          autoComplete="off"
-          spellCheck={false}
-          required
-          placeholder="XXXX-XXXX-XXXX"
-          hint="You will find the code in the terminal where Dormouse was started."
-          messages={{ missing: "Enter the set-up code." }}
-        />
-      )}
+      <SetupCodeField />
       <Field
         name="tenantName"
         label="Organisation"
@@ -62,6 +50,37 @@ export function FirstRunForm({ needsSetupCode, isolation, complete }: FirstRunFo
         Create the admin account
       </SubmitButton>
     </Form>
+  );
+}
+
+/** The address in the terminal has the code in its fragment, which is taken out of the address bar at once. */
+function SetupCodeField() {
+  const [code, setCode] = useState("");
+  useEffect(() => {
+    const take = () => {
+      const given = new URLSearchParams(window.location.hash.slice(1)).get("code");
+      if (given === null) return;
+      setCode(given);
+      window.history.replaceState(null, "", window.location.pathname);
+    };
+    take();
+    window.addEventListener("hashchange", take);
+    return () => window.removeEventListener("hashchange", take);
+  }, []);
+  return (
+    <Field
+      name="setupCode"
+      label="Set-up code"
+      mono
+      autoComplete="off"
+      spellCheck={false}
+      required
+      value={code}
+      onChange={(event) => setCode(event.target.value)}
+      placeholder="XXXX-XXXX-XXXX"
+      hint="You will find the code in the terminal where Dormouse was started, at the end of the address."
+      messages={{ missing: "Enter the set-up code." }}
+    />
   );
 }
 

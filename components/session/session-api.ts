@@ -13,8 +13,9 @@ const readDeadline = 2 * 60_000;
 const turnAnswer = z.object({ turn: z.object({ id: z.string() }) });
 const problem = z.object({ error: z.object({ message: z.string(), reference: z.string().optional() }) });
 
-export function startTurn(sessionId: string, input: { prompt: string; idempotencyKey: string }) {
-  return call({ method: "POST", path: `${at(sessionId)}/turns`, body: input, answer: turnAnswer });
+export function startTurn(sessionId: string, { prompt, idempotencyKey }: { prompt: string; idempotencyKey: string }) {
+  const body = { prompt: storable(prompt), idempotencyKey };
+  return call({ method: "POST", path: `${at(sessionId)}/turns`, body, answer: turnAnswer });
 }
 
 export function stopTurn(sessionId: string) {
@@ -26,7 +27,11 @@ export function removeQueuedTurn(sessionId: string, turnId: string) {
 }
 
 export function editQueuedTurn(sessionId: string, turnId: string, prompt: string) {
-  return call({ method: "PATCH", path: `${at(sessionId)}/turns/${encodeURIComponent(turnId)}`, body: { prompt } });
+  return call({
+    method: "PATCH",
+    path: `${at(sessionId)}/turns/${encodeURIComponent(turnId)}`,
+    body: { prompt: storable(prompt) },
+  });
 }
 
 /** Before another one that waits, or to the end. */
@@ -111,6 +116,11 @@ export async function readBytes(address: string, signal: AbortSignal) {
     if (!response.ok) return refusal(response);
     return { ok: true, bytes: new Uint8Array(await response.arrayBuffer()) };
   });
+}
+
+/** What was pasted may hold halves of characters, which nobody sees and the server refuses. */
+function storable(text: string): string {
+  return text.toWellFormed().replaceAll("\0", "\uFFFD");
 }
 
 function at(sessionId: string): string {

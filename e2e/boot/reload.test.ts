@@ -3,11 +3,10 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, describe, expect, it } from "vitest";
+import { becomeFirst, type FirstPerson, setupCode } from "./first-person.ts";
 import { cleanUp, makeDirectory, postgresOf, postmasterOf, type RunningDormouse, runDormouse } from "./run-dormouse.ts";
 
 afterEach(cleanUp);
-
-const account = { email: "ada@example.org", password: "correct horse battery" };
 
 describe("a server that is replaced while a sandbox is awake", () => {
   it("leaves Postgres and the sandbox to the next one, at the same address", async () => {
@@ -15,11 +14,11 @@ describe("a server that is replaced while a sandbox is awake", () => {
     const sources = await makeDirectory();
     const dormouse = runDormouse({
       home,
-      environment: { DORMOUSE_DEMO_PACE: "instant" },
+      environment: { DORMOUSE_DEMO_PACE: "instant", DORMOUSE_SETUP_CODE: setupCode },
       command: [process.execPath, "--input-type=module", "--eval", reloading(sources)],
     });
     const url = await dormouse.ready();
-    const call = await firstPerson(url);
+    const { call } = await becomeFirst(url);
     const { session } = await call<{ session: { id: string } }>("POST", "/api/v1/sessions");
     await runTurn(call, session.id);
     const before = { life: lifeIn(home), postmaster: postmasterOf(home), pid: serverIn(home).pid };
@@ -40,8 +39,6 @@ describe("a server that is replaced while a sandbox is awake", () => {
   });
 });
 
-type Call = <Result>(method: string, path: string, body?: unknown) => Promise<Result>;
-
 /** `npm run dev`, but for the pages as they were built and with sources of its own to look at. */
 function reloading(sources: string): string {
   const options = { root: process.cwd(), folders: [sources], server: ["server/main.ts"], check: ["--eval", ""] };
@@ -49,33 +46,7 @@ function reloading(sources: string): string {
 process.exitCode = await runReloading({ node: process.execPath, ...${JSON.stringify(options)} });`;
 }
 
-async function firstPerson(url: string): Promise<Call> {
-  const json = { "content-type": "application/json" };
-  const person = { tenantName: "Dusk", name: "Ada", ...account, hostConsent: true };
-  const made = await fetch(`${url}/api/v1/first-run`, { method: "POST", headers: json, body: JSON.stringify(person) });
-  expect(made.status).toBe(201);
-  const csrf = await fetch(`${url}/api/auth/csrf`);
-  const { csrfToken } = (await csrf.json()) as { csrfToken: string };
-  const signedIn = await fetch(`${url}/api/auth/callback/credentials`, {
-    method: "POST",
-    headers: { cookie: cookiesOf(csrf) },
-    body: new URLSearchParams({ ...account, csrfToken, json: "true" }),
-    redirect: "manual",
-  });
-  const headers = { ...json, cookie: cookiesOf(signedIn), origin: url };
-  return async <Result>(method: string, path: string, body?: unknown) => {
-    const response = await fetch(`${url}${path}`, { method, headers, body: body ? JSON.stringify(body) : null });
-    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`);
-    return (await response.json()) as Result;
-  };
-}
-
-function cookiesOf(response: Response): string {
-  const cookies = response.headers.getSetCookie();
-  return cookies.map((cookie) => cookie.split(";")[0]).join("; ");
-}
-
-async function runTurn(call: Call, sessionId: string): Promise<void> {
+async function runTurn(call: FirstPerson["call"], sessionId: string): Promise<void> {
   const path = `/api/v1/sessions/${sessionId}/turns`;
   await call("POST", path, { prompt: "Hello", idempotencyKey: crypto.randomUUID() });
   for (;;) {

@@ -77,7 +77,8 @@ export function runDormouse({ home, environment = {}, command, uid }: RunOptions
     says,
     async ready() {
       await says("Dormouse is ready at ");
-      return /Dormouse is ready at (\S+)/.exec(output)?.[1] ?? "";
+      // Until the first run is done, it is that page's, with the set-up code.
+      return new URL(/Dormouse is ready at (\S+)/.exec(output)?.[1] ?? "").origin;
     },
     async ended() {
       await until("ended", () => end !== undefined && child.stdout?.closed === true);

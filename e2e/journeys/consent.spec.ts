@@ -1,5 +1,5 @@
 import { fillPerson, newAccount } from "../fixtures/accounts.ts";
-import { type Dormouse, startDormouse } from "../fixtures/dormouse.ts";
+import { type Dormouse, setupCode, startDormouse } from "../fixtures/dormouse.ts";
 import { expectAccessible, takeScreens } from "../fixtures/looks.ts";
 import { expect, test } from "../fixtures/test.ts";
 
@@ -16,6 +16,7 @@ test("without isolation nothing is set up until the person agrees", async ({ pag
   await expect(consent).toBeVisible();
   await takeScreens(page, "first-run-consent");
   await expectAccessible(page);
+  await page.getByLabel("Set-up code").fill(setupCode);
   await page.getByLabel("Organisation").fill("Plain");
   await fillPerson(page, newAccount("Plain Person"));
   await submit.click();

@@ -1,5 +1,5 @@
 import { admin, fillPerson, newAccount, tenantName } from "../fixtures/accounts.ts";
-import { type Dormouse, startDormouse } from "../fixtures/dormouse.ts";
+import { type Dormouse, setupCode, startDormouse } from "../fixtures/dormouse.ts";
 import { expectAccessible, takeScreens } from "../fixtures/looks.ts";
 import { expect, test } from "../fixtures/test.ts";
 
@@ -24,9 +24,10 @@ test("a first visit leads to the first-run page, which names the isolation and s
   await expectAccessible(page);
 
   await page.getByRole("button", { name: submit }).click();
+  await expect(page.getByText("Enter the set-up code.")).toBeVisible();
   await expect(page.getByText("Enter a name for the organisation.")).toBeVisible();
   await expect(page.getByText("Enter an email address.")).toBeVisible();
-  await expect(page.getByLabel("Organisation")).toBeFocused();
+  await expect(page.getByLabel("Set-up code")).toBeFocused();
 
   await fillPerson(page, { ...admin, email: "no address", password: "short" });
   await page.getByRole("button", { name: submit }).click();
@@ -41,6 +42,7 @@ test("the first run makes the admin and signs them in; a second one is refused",
   await late.goto("/first-run");
   await page.goto("/first-run");
   for (const [candidate, account] of [[page, admin] as const, [late, newAccount("Too Late")] as const]) {
+    await candidate.getByLabel("Set-up code").fill(setupCode);
     await candidate.getByLabel("Organisation").fill(tenantName);
     await fillPerson(candidate, account);
     const consent = candidate.getByRole("checkbox", { name: /I agree/ });

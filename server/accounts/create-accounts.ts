@@ -11,8 +11,8 @@ export interface AccountsOptions {
   database: Database;
   limits: AttemptLimits;
   publicUrl: string;
-  /** Null when the server listens on loopback only. */
-  setupCode: string | null;
+  /** What the first run asks for: who has it can read the terminal or the configuration of this server. */
+  setupCode: string;
   isolation: IsolationFound;
   /** For tests alone, which make many accounts: no configuration leads here. */
   passwordCost?: PasswordCost;

@@ -28,20 +28,18 @@ export function createFirstRun({
 
   return {
     async firstRun() {
-      return (await pending()) ? { needsSetupCode: setupCode !== null, isolation } : null;
+      return (await pending()) ? { isolation } : null;
     },
 
     async completeFirstRun(input) {
       if (!(await pending())) throw alreadyDone();
       const { email, name, password, tenantName: tenant } = parseInput(schema, input);
-      if (setupCode !== null) {
-        await limits.count({ account: "set-up code", clientAddress: input.clientAddress });
-        if (!sameCode(input.setupCode ?? "", setupCode)) {
-          throw new AppError(
-            "forbidden",
-            "That set-up code is wrong. You will find it in the terminal where Dormouse was started.",
-          );
-        }
+      await limits.count({ account: "set-up code", clientAddress: input.clientAddress });
+      if (!sameCode(input.setupCode, setupCode)) {
+        throw new AppError(
+          "forbidden",
+          "That set-up code is wrong. It is in the terminal where Dormouse was started, or in its configuration.",
+        );
       }
       if (isolation.kind === "host" && input.hostConsent !== true) {
         throw new AppError(

@@ -3,8 +3,6 @@ import type { Invite, Person, SignedInDevice } from "../protocol/account-views.t
 import type { Role } from "../protocol/roles.ts";
 
 export interface FirstRun {
-  /** Asked for when the server listens beyond loopback. */
-  needsSetupCode: boolean;
   isolation: IsolationFound;
 }
 
@@ -16,7 +14,7 @@ export interface FirstRunInput {
   name: string;
   email: string;
   password: string;
-  setupCode?: string | undefined;
+  setupCode: string;
   /** Needed, as true, when the isolation found is `host`. */
   hostConsent?: boolean | undefined;
   clientAddress: string;

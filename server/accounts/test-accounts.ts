@@ -13,6 +13,7 @@ export const adminInput = {
   name: "Ada",
   email: "ada@example.org",
   password: "a long enough password",
+  setupCode: "ABCD-EFGH-JKMN",
   clientAddress: "192.0.2.1",
 };
 
@@ -32,7 +33,7 @@ export async function createTestAccounts(options: Partial<AccountsOptions> = {})
     database: test.database,
     limits,
     publicUrl: "https://dormouse.example",
-    setupCode: null,
+    setupCode: adminInput.setupCode,
     isolation: { kind: "sandboxed", detail: "tried" },
     passwordCost,
     ...options,

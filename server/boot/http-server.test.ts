@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { connect } from "node:net";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { parseConfig } from "../config.ts";
 import { createHttpServer, type HttpServer } from "./http-server.ts";
 import { listen } from "./listen.ts";
 
@@ -9,7 +10,7 @@ let http: HttpServer;
 let url: string;
 
 beforeEach(async () => {
-  http = createHttpServer({ trustedProxies: [], logger: quiet });
+  http = createHttpServer({ config: parseConfig({}), logger: quiet });
   ({ url } = await listen({ server: http.server, host: "127.0.0.1", port: { kind: "fixed", port: 0 } }));
 });
 afterEach(() => http.close({ graceMilliseconds: 0 }));
@@ -35,7 +36,7 @@ describe("the HTTP server", () => {
 
   it("refuses an upgrade that nobody wants", async () => {
     const socket = connect(Number(new URL(url).port), "127.0.0.1");
-    socket.write("GET /socket HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n");
+    socket.write("GET /socket HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n");
     const [answer] = await once(socket, "data");
     expect(String(answer)).toContain("404 Not Found");
     await once(socket, "close");
@@ -71,7 +72,7 @@ describe("closing the HTTP server", () => {
     const stream = await fetch(url);
     const socket = connect(Number(new URL(url).port), "127.0.0.1");
     socket.on("error", () => {});
-    socket.write("GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n");
+    socket.write("GET / HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n");
     await once(socket, "data");
     const cut = once(socket, "close");
     await http.close({ graceMilliseconds: 50 });

@@ -2,18 +2,16 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { Duplex } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "../lib/logger.ts";
-import { createClientAddress } from "./trusted-client-address.ts";
-
-/** A page does not learn its own path from Next; it needs it to lead back after signing in. */
-const pathHeader = "x-dormouse-path";
+import { createEntrance, type EntranceOptions } from "./entrance/create-entrance.ts";
+import { type Refusal, refusal } from "./entrance/refusal.ts";
 
 export type RequestHandler = (request: IncomingMessage, response: ServerResponse) => Promise<void> | void;
 /** Returns false when the path is not its own; otherwise it owns the socket. */
 export type UpgradeHandler = (request: IncomingMessage, socket: Duplex, head: Buffer) => boolean;
 
 /**
- * Everything that comes in passes here. It listens before the rest is ready and says so with 503, then
- * serves, then stops: no new connections, idle ones closed, open ones told by `stopping` and waited for.
+ * Everything that comes in passes here, first through the entrance. It listens before the rest is ready and says so with
+ * 503, then serves, then stops: no new connections, idle ones closed, open ones told by `stopping` and waited for.
  */
 export interface HttpServer {
   readonly server: Server;
@@ -23,40 +21,66 @@ export interface HttpServer {
   close(options: { graceMilliseconds: number }): Promise<void>;
 }
 
-export interface HttpServerOptions {
-  trustedProxies: readonly string[];
+export interface HttpServerOptions extends EntranceOptions {
   logger: Pick<Logger, "error" | "debug">;
 }
 
-export function createHttpServer({ trustedProxies, logger }: HttpServerOptions): HttpServer {
-  const setClientAddress = createClientAddress(trustedProxies);
+// Slow senders are cut; answers may take as long as they like, since streams stay open for hours. How long a body may
+// stand still is the entrance's business.
+const bounds = {
+  headersTimeout: 15_000,
+  requestTimeout: 15 * 60_000,
+  connectionsCheckingInterval: 5_000,
+  keepAliveTimeout: 65_000,
+  // The entrance refuses it in words.
+  requireHostHeader: false,
+};
+
+export function createHttpServer({ logger, ...options }: HttpServerOptions): HttpServer {
+  const entrance = createEntrance(options);
   const upgradeHandlers: UpgradeHandler[] = [];
   const upgraded = new Set<Duplex>();
+  const answers = new WeakMap<Duplex, ServerResponse>();
   let handle: RequestHandler = answerStarting;
   let closing = false;
 
-  const server = createServer((request, response) => {
-    setClientAddress(request);
-    request.headers[pathHeader] = request.url?.split("?")[0] ?? "/";
+  function onRequest(request: IncomingMessage, response: ServerResponse): void {
+    answers.set(request.socket, response);
     if (closing) response.setHeader("connection", "close");
     response.on("close", () => {
       if (closing) setImmediate(() => server.closeIdleConnections());
     });
-    void answer({ handle, request, response, logger });
+    void answer(request, response);
+  }
+
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    try {
+      if (await entrance.enter(request, response)) await handle(request, response);
+    } catch (error) {
+      logger.error({ err: error, path: request.url?.split("?")[0] }, "A request failed outside its route");
+      if (response.headersSent) response.destroy();
+      else entrance.refuse(request, response, refusal("internal", "Something went wrong on the server."));
+    }
+  }
+
+  const server = createServer(bounds, onRequest);
+  server.on("connection", entrance.connect);
+  // Otherwise Node asks for the body before anybody has looked at the headers.
+  server.on("checkContinue", onRequest);
+  server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
+    const begun = answers.get(socket);
+    const isInside = begun?.headersSent && !begun.writableFinished;
+    if (error.code === "ECONNRESET" || !socket.writable || isInside) socket.destroy();
+    else entrance.refuseSocket(socket, unreadable(error.code));
   });
-  // Slow senders are cut; answers may take as long as they like, since streams stay open for hours.
-  server.headersTimeout = 30_000;
-  server.requestTimeout = 30 * 60_000;
-  server.keepAliveTimeout = 65_000;
-  server.timeout = 0;
 
   server.on("upgrade", (request, socket, head) => {
     upgraded.add(socket);
     socket.on("close", () => upgraded.delete(socket));
     socket.on("error", (error) => logger.debug({ err: error }, "An upgraded connection failed"));
-    setClientAddress(request);
+    if (!entrance.enterUpgrade(request, socket)) return;
     if (!closing && upgradeHandlers.some((handler) => handler(request, socket, head))) return;
-    socket.end("HTTP/1.1 404 Not Found\r\nConnection: close\r\nContent-Length: 0\r\n\r\n", () => socket.destroy());
+    entrance.refuseSocket(socket, refusal("not-found", "Nothing here takes such a connection."));
   });
 
   return {
@@ -80,20 +104,12 @@ export function createHttpServer({ trustedProxies, logger }: HttpServerOptions):
   };
 }
 
-async function answer(options: {
-  handle: RequestHandler;
-  request: IncomingMessage;
-  response: ServerResponse;
-  logger: HttpServerOptions["logger"];
-}): Promise<void> {
-  const { handle, request, response, logger } = options;
-  try {
-    await handle(request, response);
-  } catch (error) {
-    logger.error({ err: error, path: request.url?.split("?")[0] }, "A request failed outside its route");
-    if (response.headersSent) response.destroy();
-    else response.writeHead(500, { "content-type": "text/plain; charset=utf-8" }).end("Something went wrong.\n");
+function unreadable(code: string | undefined): Refusal {
+  if (code === "HPE_HEADER_OVERFLOW") return refusal("too-large", "The headers of this request are too large.", 431);
+  if (code === "ERR_HTTP_REQUEST_TIMEOUT") {
+    return refusal("invalid-input", "This request did not come in time. Send it again.", 408);
   }
+  return refusal("invalid-input", "This is not a valid HTTP request.");
 }
 
 function answerStarting(_request: IncomingMessage, response: ServerResponse): void {

@@ -19,7 +19,7 @@ export interface Started {
   url: string;
   port: number;
   listensBeyondLoopback: boolean;
-  /** What the first-run page asks for; null when it is not asked. */
+  /** For the address of the first-run page; null when it is done, or when whoever does it knows the code already. */
   setupCode: string | null;
   /** Resolves when the embedded Postgres is lost; never for an external one. */
   databaseLost: Promise<void>;
@@ -44,7 +44,7 @@ export async function start(options: {
   const masterKey = await loadMasterKey({ home: home.path, configured: config.masterKey });
 
   // Listening early finds a taken port before the slow steps, and browsers hear that Dormouse is starting.
-  const http = createHttpServer({ trustedProxies: config.trustedProxies, logger });
+  const http = createHttpServer({ config, logger });
   lifetime.add("http server", 1000, () => http.close({ graceMilliseconds: 0 }));
   const listening = await listen({ server: http.server, host: config.host, port: config.port, onMoved: steps.say });
   const publicUrl = config.publicUrl ?? listening.url;
@@ -78,7 +78,6 @@ export async function start(options: {
     applicationUrl,
     masterKey,
     publicUrl,
-    listensBeyondLoopback: listening.beyondLoopback,
     logger,
     stopping: signal,
   });

@@ -8,15 +8,14 @@ import { clientAddressHeader } from "../auth/client-address.ts";
  * before anything can believe them.
  */
 export function createClientAddress(trustedProxies: readonly string[]): (request: IncomingMessage) => void {
-  const trusted = toBlockList(trustedProxies);
-  const isTrusted = (address: string) => trusted.check(address, isIP(address) === 6 ? "ipv6" : "ipv4");
+  const isTrusted = createProxyCheck(trustedProxies);
 
   return (request) => {
-    let address = plain(request.socket.remoteAddress ?? "");
-    if (isIP(address) !== 0 && isTrusted(address)) {
+    let address = plainAddress(request.socket.remoteAddress);
+    if (isTrusted(address)) {
       const told = String(request.headers["x-forwarded-for"] ?? "").split(",");
       while (told.length > 0 && isTrusted(address)) {
-        const next = plain(told.pop()?.trim() ?? "");
+        const next = plainAddress(told.pop()?.trim());
         if (isIP(next) === 0) break;
         address = next;
       }
@@ -30,6 +29,17 @@ export function createClientAddress(trustedProxies: readonly string[]): (request
   };
 }
 
+/** Whether an address, as `plainAddress` gives it, is one of these proxies. */
+export function createProxyCheck(trustedProxies: readonly string[]): (address: string) => boolean {
+  const trusted = toBlockList(trustedProxies);
+  return (address) => isIP(address) !== 0 && trusted.check(address, isIP(address) === 6 ? "ipv6" : "ipv4");
+}
+
+/** A socket that listens on IPv6 shows IPv4 peers as ::ffff:1.2.3.4. */
+export function plainAddress(address: string | undefined): string {
+  return (address ?? "").replace(/^::ffff:(?=\d+\.\d+\.\d+\.\d+$)/i, "");
+}
+
 function toBlockList(entries: readonly string[]): BlockList {
   const list = new BlockList();
   for (const entry of entries) {
@@ -39,9 +49,4 @@ function toBlockList(entries: readonly string[]): BlockList {
     else list.addSubnet(address, Number(prefix), family);
   }
   return list;
-}
-
-// A socket that listens on IPv6 shows IPv4 peers as ::ffff:1.2.3.4.
-function plain(address: string): string {
-  return address.replace(/^::ffff:(?=\d+\.\d+\.\d+\.\d+$)/i, "");
 }

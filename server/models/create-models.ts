@@ -208,11 +208,13 @@ export function createModels({ database, secretBox, outbound, catalogue }: Model
   };
 }
 
+/** Locked, since what was read is written back: it cannot be removed in between. */
 async function requireProvider(tx: Transaction, id: string): Promise<ProviderRow> {
   const [row] = await tx
     .select()
     .from(providers)
-    .where(eq(providers.id, parseInput(providerId, id)));
+    .where(eq(providers.id, parseInput(providerId, id)))
+    .for("update");
   if (!row) throw new AppError("not-found", "There is no such provider.");
   return row;
 }

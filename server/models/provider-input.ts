@@ -20,10 +20,7 @@ export const providerInput = z.object({
     .trim()
     .transform((value) => value.replace(/\/+$/, ""))
     .pipe(z.url({ protocol: /^https?$/, error: "The address must begin with http:// or https://." }))
-    .refine(
-      (value) => !new URL(value).username && !new URL(value).search,
-      "The address must not contain a password or a query.",
-    )
+    .refine(isPlainAddress, "The address must not contain a password or a query.")
     .optional(),
   key: z
     .string()
@@ -50,3 +47,9 @@ export const modelList = z
     (models) => new Set(models.map(({ id }) => id)).size === models.length,
     "Each model can be listed only once.",
   );
+
+function isPlainAddress(value: string): boolean {
+  if (!URL.canParse(value)) return false;
+  const { username, search } = new URL(value);
+  return !username && !search;
+}

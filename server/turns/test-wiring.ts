@@ -23,7 +23,6 @@ export function wireTestServer(setup: TestSetup, changes: Partial<WiringInput> =
     applicationUrl,
     masterKey: Buffer.alloc(32, 7),
     publicUrl: "http://127.0.0.1:1",
-    listensBeyondLoopback: false,
     logger: createLogger("error"),
     stopping: new AbortController().signal,
     ...(name !== undefined && { homeId: name }),

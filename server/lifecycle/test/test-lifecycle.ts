@@ -16,7 +16,7 @@ export type TestServer = Awaited<ReturnType<typeof compose>>;
 /** A person with sessions, on a real database, and servers that come and go around them. */
 export async function createLifecycleTest() {
   const test = await createTestAccounts();
-  await test.accounts.completeFirstRun({ ...adminInput, setupCode: "", hostConsent: false });
+  await test.accounts.completeFirstRun({ ...adminInput, hostConsent: false });
   const { tenantId, userId, role } = await test.signIn(adminInput.email);
   const actor: Actor = { tenantId, userId, role };
   const { home, remove } = await createTestHome();

@@ -9,7 +9,7 @@ const body = z.object({
   name: z.string(),
   email: z.string(),
   password: z.string(),
-  setupCode: z.string().optional(),
+  setupCode: z.string("The set-up code is missing."),
   hostConsent: z.boolean().optional(),
 });
 
