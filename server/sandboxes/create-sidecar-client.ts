@@ -30,6 +30,8 @@ const maxSilence = 300_000;
 // The sidecar says in between that it lives.
 const maxEventSilence = 3 * heartbeatMilliseconds.sidecar + 5_000;
 const agentDeadline = 60_000;
+// A restore or a removal that is under way is waited for.
+const workspaceDeadline = 120_000;
 
 export function createSidecarClient(options: SidecarClientOptions): SidecarClient {
   const { door, sandboxId, bootId, bootSecret, privateKey, leaseEpoch = 0 } = options;
@@ -118,10 +120,15 @@ export function createSidecarClient(options: SidecarClientOptions): SidecarClien
       await client.json({ method: "POST", path: "/agent/restart", json: input, signal });
     },
     prepareWorkspace: (sessionId, signal) =>
-      client.json({ method: "POST", path: `/workspaces/${encodeURIComponent(sessionId)}`, signal }),
+      client.json({
+        method: "POST",
+        path: `/workspaces/${encodeURIComponent(sessionId)}`,
+        timeoutMilliseconds: workspaceDeadline,
+        signal,
+      }),
     async removeWorkspace(sessionId, signal) {
       const path = `/workspaces/${encodeURIComponent(sessionId)}`;
-      await client.json({ method: "DELETE", path, timeoutMilliseconds: 120_000, signal });
+      await client.json({ method: "DELETE", path, timeoutMilliseconds: workspaceDeadline, signal });
     },
     async *events(after, signal) {
       const path = `/agent-events?after=${after}`;
