@@ -1,3 +1,4 @@
+import { shownName } from "@/server/protocol/shown-name.ts";
 import type { Snapshot, SnapshotFiles } from "@/server/protocol/snapshots.ts";
 import { fileSize } from "../session/transcript/wording.ts";
 
@@ -48,7 +49,8 @@ export function toReasonWords({ reason }: SnapshotFiles["leftOut"][number]): str
 /** `node_modules is`, `node_modules and dist are`, `node_modules and 2 more are`. */
 function named([first, second, ...others]: SnapshotFiles["leftOut"], unnamed: number): string {
   const more = others.length + unnamed;
-  if (!second && more === 0) return `${first?.path} is`;
-  if (second && more === 0) return `${first?.path} and ${second.path} are`;
-  return `${first?.path} and ${more + (second ? 1 : 0)} more are`;
+  const name = first && shownName(first.path);
+  if (!second && more === 0) return `${name} is`;
+  if (second && more === 0) return `${name} and ${shownName(second.path)} are`;
+  return `${name} and ${more + (second ? 1 : 0)} more are`;
 }

@@ -7,6 +7,7 @@ import { AppError, isAppError, isErrorKind } from "../errors.ts";
 import type { Lifecycle, RunningSandbox } from "../lifecycle/index.ts";
 import { readName } from "../protocol/archive/raw-name.ts";
 import { sessionId as sessionIdSchema } from "../protocol/ids.ts";
+import { maxFileNameBytes, tooLongFileName } from "../protocol/limits.ts";
 import { fileList, sidecarProblem } from "../protocol/sidecar.ts";
 import type { LogHub } from "../sessions/index.ts";
 import type { Archives } from "../snapshots/index.ts";
@@ -93,7 +94,12 @@ export function createFiles({ database, lifecycle, archives, hub }: FilesOptions
       const inside = encodeURIComponent(changeableIn(sessionId, path));
       const { sidecar } = await requireChangeable(actor, sessionId);
       await sidecar
-        .json({ method: "DELETE", path: `/files/delete?path=${inside}`, timeoutMilliseconds: removeMilliseconds, signal })
+        .json({
+          method: "DELETE",
+          path: `/files/delete?path=${inside}`,
+          timeoutMilliseconds: removeMilliseconds,
+          signal,
+        })
         .catch((error: unknown) => Promise.reject(inSession(sessionId, error)));
     },
     close: () => watches.close(),
@@ -106,7 +112,11 @@ function insideOf(sessionId: string, path: string): string {
   if (segments.includes("..") || path.includes("\0")) {
     throw new AppError("invalid-input", "That path is outside the session's files.");
   }
-  if (readName(path) === null) throw new AppError("invalid-input", "That is not the name of a file.");
+  for (const segment of segments) {
+    const name = readName(segment);
+    if (name === null) throw new AppError("invalid-input", "That is not the name of a file.");
+    if (name.length > maxFileNameBytes) throw new AppError("invalid-input", tooLongFileName);
+  }
   return ["sessions", sessionId, ...segments].join("/");
 }
 

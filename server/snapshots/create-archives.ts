@@ -10,7 +10,7 @@ import type { Archives } from "./index.ts";
 import { openWorkspace } from "./open-workspace.ts";
 import { failAbandoned, removeArchive } from "./prune-archives.ts";
 import { type Replacing, replaceWorkspace } from "./replace-workspace.ts";
-import { type Taking, type TakenArchive, takeArchive } from "./take-archive.ts";
+import { type TakenArchive, type Taking, takeArchive } from "./take-archive.ts";
 import { wakeHistory } from "./wake-history.ts";
 
 export interface TakesArchives extends Archives {

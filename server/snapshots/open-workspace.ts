@@ -69,7 +69,12 @@ async function replaceAsRequested(
 async function restoreNewest(
   context: ArchiveContext,
   sandbox: OwnedSandbox,
-  { missed, keep, sessionId, signal }: Omit<Opening, "replace" | "onRestoring"> & { missed: readonly ArchiveRow[]; keep: boolean },
+  {
+    missed,
+    keep,
+    sessionId,
+    signal,
+  }: Omit<Opening, "replace" | "onRestoring"> & { missed: readonly ArchiveRow[]; keep: boolean },
 ): Promise<ArchiveRow | null> {
   const archives = createSidecarArchives(sandbox.sidecar);
   let missing = 0;

@@ -1,5 +1,6 @@
 import type { Stats } from "node:fs";
 import { type RawName, writtenName } from "../../server/protocol/archive/raw-name.ts";
+import { shownName } from "../../server/protocol/shown-name.ts";
 import { Problem } from "../sidecar-problem.ts";
 import { createFingerprint } from "./fingerprint.ts";
 import { createTimeSlices } from "./time-slices.ts";
@@ -76,7 +77,9 @@ export function createHardLinks(): { firstName(name: RawName, status: Stats): Ra
 
 export function requireWithin(measure: TreeMeasure, { maxBytes, maxEntries }: TreeLimits, what: string): void {
   if (measure.bytes > maxBytes) {
-    const heavy = measure.heaviest.map(({ name, bytes }) => `${writtenName(name)} (${megabytes(bytes)})`).join(", ");
+    const heavy = measure.heaviest
+      .map(({ name, bytes }) => `${shownName(writtenName(name))} (${megabytes(bytes)})`)
+      .join(", ");
     throw new Problem(
       "too-large",
       `${what} has ${megabytes(measure.bytes)}, more than the ${megabytes(maxBytes)} that can be archived. Largest: ${heavy}`,

@@ -1,6 +1,8 @@
 import { constants } from "node:fs";
 import { type FileHandle, mkdir, open, readlink } from "node:fs/promises";
 import { type RawName, rawName, readName, writtenName } from "../../server/protocol/archive/raw-name.ts";
+import { maxFileNameBytes } from "../../server/protocol/limits.ts";
+import { shownName } from "../../server/protocol/shown-name.ts";
 import { type PathOfName, pathIn } from "../archive/walk-tree.ts";
 import { codeOf, Problem } from "../sidecar-problem.ts";
 
@@ -13,7 +15,6 @@ import { codeOf, Problem } from "../sidecar-problem.ts";
 const readable = ["sessions", "user_library"];
 const writable = ["sessions"];
 const maxDepth = 64;
-const maxNameBytes = 255;
 
 export interface ConfinedPath {
   /** Relative to the workspace root, as it is written (`raw-name.ts`). */
@@ -33,14 +34,15 @@ export function parsePath(text: string | null | undefined, { forWriting = false 
   if (typeof text !== "string" || text === "") throw new Problem("invalid-input", "A path is missing.");
   const segments = readName(text.replace(/\/$/, ""))?.split("/") ?? [""];
   const bad = segments.some(
-    (name) => name === "" || name === "." || name === ".." || name.includes("\0") || name.length > maxNameBytes,
+    (name) => name === "" || name === "." || name === ".." || name.includes("\0") || name.length > maxFileNameBytes,
   );
-  if (bad || segments.length > maxDepth) throw new Problem("invalid-input", `Not a path in the workspace: ${text}`);
+  if (bad || segments.length > maxDepth)
+    throw new Problem("invalid-input", `Not a path in the workspace: ${shownName(text)}`);
   const [top = ""] = segments;
-  if (!readable.includes(top)) throw new Problem("not-found", `There is no ${text} in the workspace.`);
+  if (!readable.includes(top)) throw new Problem("not-found", `There is no ${shownName(text)} in the workspace.`);
   // Below a session's directory, which is itself made and removed as a workspace.
   if (forWriting && (!writable.includes(top) || segments.length < 3)) {
-    throw new Problem("forbidden", `${text} cannot be changed.`);
+    throw new Problem("forbidden", `${shownName(text)} cannot be changed.`);
   }
   return { path: writtenName(segments.join("/")), segments };
 }
@@ -81,7 +83,7 @@ export async function openDirectory(
       current = next;
       const realPath = `${await realPathOf(current)}/`;
       const inside = depth < 2 ? boundary.startsWith(realPath) : realPath.startsWith(boundary);
-      if (!inside) throw new Problem("forbidden", `${path} is outside its directory.`);
+      if (!inside) throw new Problem("forbidden", `${shownName(path)} is outside its directory.`);
     }
     return current;
   } catch (error) {
@@ -126,5 +128,5 @@ const problemByCode: Record<string, (path: string) => Problem> = {
 };
 
 function translate(error: unknown, path: string): unknown {
-  return problemByCode[codeOf(error) ?? ""]?.(path) ?? error;
+  return problemByCode[codeOf(error) ?? ""]?.(shownName(path)) ?? error;
 }

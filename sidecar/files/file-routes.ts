@@ -4,6 +4,7 @@ import { lstat, open, readdir, rename, rm } from "node:fs/promises";
 import { pipeline } from "node:stream/promises";
 import { z } from "zod";
 import { type RawName, rawName, writtenName } from "../../server/protocol/archive/raw-name.ts";
+import { shownName } from "../../server/protocol/shown-name.ts";
 import type { FileEntry } from "../../server/protocol/sidecar.ts";
 import { type PathOfName, pathIn } from "../archive/walk-tree.ts";
 import type { Exchange } from "../door/exchange.ts";
@@ -52,7 +53,7 @@ export async function readFile(exchange: Exchange, root: string): Promise<void> 
   const file = await withEntry(root, path, ({ at }) => open(at, flags));
   try {
     const status = await file.stat();
-    if (!status.isFile()) throw new Problem("invalid-input", `${path.path} is not a file.`);
+    if (!status.isFile()) throw new Problem("invalid-input", `${shownName(path.path)} is not a file.`);
     const range = parseRange(exchange.request.headers.range, status.size);
     const { start, end } = range ?? { start: 0, end: status.size - 1 };
     exchange.stream(range ? 206 : 200, {
@@ -81,7 +82,7 @@ export async function writeFile(exchange: Exchange, { root, locks }: ChangesOpti
       path,
       async ({ at, folder }) => {
         if ((await lstat(at).catch(() => null))?.isDirectory()) {
-          throw new Problem("conflict", `${path.path} is a directory.`);
+          throw new Problem("conflict", `${shownName(path.path)} is a directory.`);
         }
         const temporary = `${folder}/.dormouse-${randomBytes(8).toString("hex")}.tmp`;
         const file = await open(temporary, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, 0o644);
@@ -129,7 +130,8 @@ export async function moveFile(exchange: Exchange, { root, locks }: ChangesOptio
           if (codeOf(error) !== "ENOENT") throw error;
           return null;
         });
-        if (existing && !input.replace) throw new Problem("conflict", `${to.path} exists.`);
+        if (existing && !input.replace)
+          throw new Problem("conflict", `There is already a file or folder ${shownName(to.path)}.`);
         await rename(source, target);
       },
       { createParents: true },

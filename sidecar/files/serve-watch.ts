@@ -31,7 +31,8 @@ export async function serveWatch(exchange: Exchange, root: string): Promise<void
   signal.addEventListener("abort", () => gone.resolve());
   const tree = await watchTree({
     directory: realPath,
-    onChanged: ({ paths, all }) => send({ paths: paths.map((name) => writtenName([...path.segments, name].join("/"))), all }),
+    onChanged: ({ paths, all }) =>
+      send({ paths: paths.map((name) => writtenName([...path.segments, name].join("/"))), all }),
     onEnd: () => gone.resolve(),
   });
   const comments = setInterval(

@@ -43,9 +43,7 @@ export function readName(written: string): RawName | null {
 
 const replacement = "\ufffd";
 /** A character of UTF-8 each, all that is ASCII at once, and single bytes that belong to none. */
-const pieces =
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: names may hold them
-  /[\0-\x7f]+|[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}|[\x80-\xff]/g;
+const pieces = /[\0-\x7f]+|[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}|[\x80-\xff]/g;
 
 const utf8 = (name: RawName) => nameBytes(name).toString("utf8");
 const escaped = (byte: string) => `${replacement}${byte.charCodeAt(0).toString(16).padStart(2, "0")}`;
