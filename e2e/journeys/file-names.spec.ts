@@ -108,7 +108,9 @@ test("files of any name are opened, downloaded, renamed, deleted and found in a 
   await expect(panel(page).locator("button:focus")).toHaveCount(1);
 
   const left = Object.values(files).map((name) => name.toString("latin1"));
-  const wanted = left.filter((name) => !/\n|^caf\xe9/.test(name)).concat(Buffer.from("café (old).txt").toString("latin1"));
+  const wanted = left
+    .filter((name) => !/\n|^caf\xe9/.test(name))
+    .concat(Buffer.from("café (old).txt").toString("latin1"));
   const found = (await readdir(folder, { encoding: "buffer" })).map((name) => name.toString("latin1"));
   expect(found.sort()).toEqual(wanted.sort());
 
