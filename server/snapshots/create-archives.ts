@@ -74,6 +74,17 @@ export function createArchives(context: ArchiveContext): TakesArchives {
     });
   };
 
+  const whenReplaced: TakesArchives["whenReplaced"] = async ({ sessionId, signal, onRestoring }) => {
+    const done = replacing.get(sessionId);
+    if (!done) return;
+    await onRestoring();
+    await bounded(() => done, {
+      signal,
+      milliseconds: replacingMilliseconds,
+      late: () => new AppError("timeout", "The files are still being restored. Try again when that is done."),
+    });
+  };
+
   async function listSubjects({ actor, sandboxId }: OwnedSandbox): Promise<Subject[]> {
     const opened = await database.transaction(actor, (tx) =>
       tx
@@ -93,18 +104,15 @@ export function createArchives(context: ArchiveContext): TakesArchives {
     wakeHistory: (input) => wakeHistory(context, input),
     replace,
     openWorkspace: (sandbox, input) =>
-      openWorkspace(context, sandbox, { ...input, replace: (request) => replace(sandbox, request) }),
+      openWorkspace(context, sandbox, {
+        ...input,
+        async replace(request) {
+          await whenReplaced(input);
+          return replace(sandbox, request);
+        },
+      }),
     isReplacing: (sessionId) => replacing.has(sessionId),
-    async whenReplaced({ sessionId, signal, onRestoring }) {
-      const done = replacing.get(sessionId);
-      if (!done) return;
-      await onRestoring();
-      await bounded(() => done, {
-        signal,
-        milliseconds: replacingMilliseconds,
-        late: () => new AppError("timeout", "The files are still being restored. Try again when that is done."),
-      });
-    },
+    whenReplaced,
     async archiveSandbox(sandbox, signal) {
       for (const subject of await listSubjects(sandbox)) {
         try {
