@@ -120,7 +120,7 @@ export async function wire(input: WiringInput): Promise<Wiring> {
   const costs = createTurnCosts({ database, catalogue, logger });
   const turns = createTurns({ database, log, lifecycle, archives, costs, logger, createAgentClient });
   const snapshots = createSnapshots({ ...storing, archives, lifecycle });
-  const files = createFiles({ database, lifecycle, hub });
+  const files = createFiles({ database, lifecycle, archives, hub });
   const sessions = createSessions({
     database,
     log,

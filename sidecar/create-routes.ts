@@ -16,6 +16,7 @@ import type { WorkspaceSnapshots } from "./snapshots/workspace-snapshots.ts";
 import { agentImport, type ImportIntoAgent } from "./supervisor/agent-import.ts";
 import type { AgentLog } from "./supervisor/agent-log.ts";
 import type { Supervisor } from "./supervisor/supervisor.ts";
+import type { WorkspaceLocks } from "./workspace-locks.ts";
 
 export interface RoutesOptions {
   sandboxId: string;
@@ -25,6 +26,7 @@ export interface RoutesOptions {
   events: EventBuffer;
   log: AgentLog;
   workspaces: Workspaces;
+  locks: WorkspaceLocks;
   importIntoAgent: ImportIntoAgent;
   history: History;
   snapshots: WorkspaceSnapshots;
@@ -36,6 +38,7 @@ const restart = z.object({ config: z.record(z.string(), z.unknown()).optional() 
 export function createRoutes(options: RoutesOptions): Route[] {
   const { sandboxId, bootId, workspace, supervisor, events, log, workspaces, importIntoAgent, history, snapshots } =
     options;
+  const changes = { root: workspace, locks: options.locks };
   const health = (): SidecarHealth => ({
     protocol: sidecarProtocol,
     sandboxId,
@@ -110,15 +113,15 @@ export function createRoutes(options: RoutesOptions): Route[] {
     { method: "GET", path: /^\/files\/stat$/, handle: (exchange) => statFile(exchange, workspace) },
     { method: "GET", path: /^\/files\/read$/, handle: (exchange) => readFile(exchange, workspace) },
     { method: "GET", path: /^\/files\/watch$/, handle: (exchange) => serveWatch(exchange, workspace) },
-    { method: "PUT", path: /^\/files\/write$/, handle: (exchange) => writeFile(exchange, workspace) },
-    { method: "DELETE", path: /^\/files\/delete$/, handle: (exchange) => deleteFile(exchange, workspace) },
-    { method: "POST", path: /^\/files\/move$/, handle: (exchange) => moveFile(exchange, workspace) },
+    { method: "PUT", path: /^\/files\/write$/, handle: (exchange) => writeFile(exchange, changes) },
+    { method: "DELETE", path: /^\/files\/delete$/, handle: (exchange) => deleteFile(exchange, changes) },
+    { method: "POST", path: /^\/files\/move$/, handle: (exchange) => moveFile(exchange, changes) },
     {
       method: "POST",
       path: new RegExp(`^/workspaces/${uuid}$`),
-      async handle({ body, json }, [sessionId = ""]) {
+      async handle({ body, json, signal }, [sessionId = ""]) {
         await body();
-        json(200, await workspaces.prepare(sessionId));
+        json(200, await workspaces.prepare(sessionId, signal));
       },
     },
     {

@@ -26,6 +26,7 @@ import { launchAgent } from "./supervisor/agent-process.ts";
 import { endMarked, identify } from "./supervisor/marked-processes.ts";
 import { endPreviousLife, recordAgent } from "./supervisor/previous-life.ts";
 import { createSupervisor } from "./supervisor/supervisor.ts";
+import { createWorkspaceLocks } from "./workspace-locks.ts";
 
 /** The end waits that long for what was archived last to reach the disk: else the next wake may restore it. */
 const flushMilliseconds = 2_000;
@@ -85,6 +86,7 @@ export async function createSidecar(launch: SidecarLaunch, report: (message: str
   });
   await listen(agentDoor.server, { host: "127.0.0.1", port: agentPort });
   const exclusive = createExclusive();
+  const locks = createWorkspaceLocks();
   const lives = createWorkspaceLives(layout.workspaceLives, bootId);
   const known = createKnownArchives({ directory: layout.knownArchives });
   const marker = createHistoryMarker(layout.historyMarker, bootId);
@@ -102,8 +104,9 @@ export async function createSidecar(launch: SidecarLaunch, report: (message: str
         path: programs.path,
         lives,
         known,
-        exclusive,
+        locks,
       }),
+      locks,
       importIntoAgent: createAgentImport({
         opencode: programs.opencode,
         sessions: layout.sessions,
@@ -111,7 +114,7 @@ export async function createSidecar(launch: SidecarLaunch, report: (message: str
         environment: agentEnvironment({ layout, sandboxId, programs, agentPort, proxyEgress, password: "" }),
       }),
       history: createHistory({ layout, marker, gate: supervisor, exclusive, known, report: note }),
-      snapshots: createWorkspaceSnapshots({ layout, lives, known, exclusive }),
+      snapshots: createWorkspaceSnapshots({ layout, lives, known, locks }),
     }),
     verifier: createRequestVerifier({ sandboxId, bootId, publicKey, onTakenOver: agentDoor.cutCalls }),
     bootSecret,

@@ -6,6 +6,7 @@ import type { LogEntry } from "@/server/protocol/log-entry.ts";
 import { DiffView } from "../code/diff-view.tsx";
 import { classNames } from "../ui/class-names.ts";
 import { type FileChanges, toChanges } from "./file-changes.ts";
+import { FileName } from "./file-name.tsx";
 
 export function ChangesPanel({ entries }: { entries: readonly LogEntry[] }) {
   const changes = useMemo(() => toChanges(entries), [entries]);
@@ -41,7 +42,9 @@ function ChangedFile({ file, first }: { file: FileChanges; first: boolean }) {
           strokeWidth={1.75}
           className={classNames("size-3.5 shrink-0 text-muted transition-transform", open && "rotate-90")}
         />
-        <span className="min-w-0 flex-1 truncate font-mono text-12">{file.path}</span>
+        <span className="min-w-0 flex-1 truncate whitespace-pre font-mono text-12">
+          <FileName name={file.path} />
+        </span>
         <span className="shrink-0 font-mono text-12 tabular-nums">
           <span className="text-ok">+{file.added}</span> <span className="text-danger">−{file.removed}</span>
         </span>

@@ -20,5 +20,6 @@ describe("files of a session", () => {
   it("are pictures by their ending", () => {
     expect(pictureType("a/B.PNG")).toBe("image/png");
     expect(pictureType("notes.md")).toBeNull();
+    expect(pictureType("a.constructor")).toBeNull();
   });
 });

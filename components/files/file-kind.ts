@@ -1,20 +1,22 @@
 export const maxShownBytes = 1024 * 1024;
 
-const pictures: Record<string, string> = {
-  png: "image/png",
-  jpg: "image/jpeg",
-  jpeg: "image/jpeg",
-  gif: "image/gif",
-  webp: "image/webp",
-  avif: "image/avif",
-  svg: "image/svg+xml",
-  ico: "image/x-icon",
-  bmp: "image/bmp",
-};
+const pictures = new Map(
+  Object.entries({
+    png: "image/png",
+    jpg: "image/jpeg",
+    jpeg: "image/jpeg",
+    gif: "image/gif",
+    webp: "image/webp",
+    avif: "image/avif",
+    svg: "image/svg+xml",
+    ico: "image/x-icon",
+    bmp: "image/bmp",
+  }),
+);
 
 /** The media type of a picture, by its name; null for anything else. */
 export function pictureType(path: string): string | null {
-  return pictures[path.toLowerCase().split(".").at(-1) ?? ""] ?? null;
+  return pictures.get(path.toLowerCase().split(".").at(-1) ?? "") ?? null;
 }
 
 /** Text, or null for bytes that are none: a NUL does not stand in text, and UTF-8 does not break. */

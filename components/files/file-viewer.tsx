@@ -3,12 +3,14 @@
 import { Download, X } from "lucide-react";
 import { useEffect, useState } from "react";
 import { fileSize } from "@/server/protocol/file-size.ts";
+import { shownName } from "@/server/protocol/shown-name.ts";
 import type { FileEntry } from "@/server/protocol/sidecar.ts";
 import { CodeView } from "../code/code-view.tsx";
 import { readBytes } from "../session/session-api.ts";
 import { Button, buttonClasses } from "../ui/button.tsx";
 import { LoadingLines } from "../ui/loading-lines.tsx";
 import { asText, maxShownBytes, pictureType } from "./file-kind.ts";
+import { FileName } from "./file-name.tsx";
 
 const maxPictureBytes = 10 * maxShownBytes;
 
@@ -22,17 +24,17 @@ interface FileViewerProps {
 
 export function FileViewer({ entry, address, onClose }: FileViewerProps) {
   return (
-    <section aria-label={entry.path} className="flex min-h-0 flex-1 flex-col">
+    <section aria-label={shownName(entry.path)} className="flex min-h-0 flex-1 flex-col">
       <header className="flex h-10 shrink-0 items-center gap-1 border-b border-line pr-1.5 pl-4">
-        <span className="min-w-0 flex-1 truncate font-mono text-12" title={entry.path}>
-          {entry.path}
+        <span className="min-w-0 flex-1 truncate whitespace-pre font-mono text-12" title={shownName(entry.path)}>
+          <FileName name={entry.path} />
         </span>
         <span className="shrink-0 pr-1 font-mono text-12 text-muted tabular-nums">{fileSize(entry.size)}</span>
         {entry.kind === "file" && (
           <a
             href={`${address}&download=1`}
             download={entry.name}
-            aria-label={`Download ${entry.name}`}
+            aria-label={`Download ${shownName(entry.name)}`}
             className={buttonClasses({ look: "quiet", size: "icon" })}
           >
             <Download aria-hidden="true" className="size-3.5" strokeWidth={1.75} />
@@ -89,7 +91,7 @@ function Content({ entry, address }: Pick<FileViewerProps, "entry" | "address">)
   }
   if ("remark" in loaded) return <Remark>{loaded.remark}</Remark>;
   // biome-ignore lint/performance/noImgElement: a file of the sandbox, shown as it is
-  if ("picture" in loaded) return <img src={loaded.picture} alt={path} className="mx-auto max-w-full p-4" />;
+  if ("picture" in loaded) return <img src={loaded.picture} alt={shownName(path)} className="mx-auto max-w-full p-4" />;
   if (loaded.text === "") return <Remark>This file is empty.</Remark>;
   return <CodeView text={loaded.text} name={path} />;
 }

@@ -6,9 +6,10 @@ import type { FileEntry } from "@/server/protocol/sidecar.ts";
 import { fileAddress } from "../session/session-api.ts";
 import { LoadingLines } from "../ui/loading-lines.tsx";
 import { Notice } from "../ui/notice.tsx";
-import { FileTree } from "./file-tree.tsx";
+import { FileDialogs } from "./file-dialogs.tsx";
+import { type FileAction, FileTree } from "./file-tree.tsx";
 import { FileViewer } from "./file-viewer.tsx";
-import type { Folders } from "./folders.ts";
+import { type Folders, parentOf } from "./folders.ts";
 import { useFolders } from "./use-folders.ts";
 
 interface FilesPanelProps {
@@ -20,10 +21,32 @@ interface FilesPanelProps {
 
 export function FilesPanel({ sessionId, pulse, sandbox }: FilesPanelProps) {
   const awake = sandbox === "running";
-  const { folders, open, toggle } = useFolders(sessionId, { pulse, awake });
+  const { folders, open, toggle, reload } = useFolders(sessionId, { pulse, awake });
   const [selected, setSelected] = useState<FileEntry | null>(null);
-  const root = folders[""];
+  const [asked, setAsked] = useState<{ entry: FileEntry; action: FileAction } | null>(null);
+  const [focused, setFocused] = useState<string | null>(null);
+  const root = folders.get("");
   const shown = selected && (findEntry(folders, selected.path) ?? selected);
+
+  function ask(entry: FileEntry, action: FileAction) {
+    setFocused(null);
+    setAsked({ entry, action });
+  }
+
+  function onRenamed({ path, ...entry }: FileEntry, newPath: string) {
+    setAsked(null);
+    setFocused(newPath);
+    if (selected?.path === path) setSelected({ ...entry, path: newPath, name: newPath.split("/").at(-1) ?? newPath });
+    else if (selected?.path.startsWith(`${path}/`)) setSelected(null);
+    reload(parentOf(path));
+  }
+
+  function onDeleted({ path }: FileEntry) {
+    setAsked(null);
+    setFocused(neighbourOf(folders, path));
+    if (selected?.path === path || selected?.path.startsWith(`${path}/`)) setSelected(null);
+    reload(parentOf(path));
+  }
 
   if (!root && awake) {
     return (
@@ -55,10 +78,21 @@ export function FilesPanel({ sessionId, pulse, sandbox }: FilesPanelProps) {
           folders={folders}
           open={open}
           selected={selected?.path ?? null}
+          focused={focused}
           onToggle={toggle}
           onSelect={setSelected}
+          onAct={awake ? ask : undefined}
         />
       </div>
+      {asked && (
+        <FileDialogs
+          sessionId={sessionId}
+          asked={asked}
+          onClose={() => setAsked(null)}
+          onRenamed={(path) => onRenamed(asked.entry, path)}
+          onDeleted={() => onDeleted(asked.entry)}
+        />
+      )}
       {shown && (
         <FileViewer
           key={shown.path}
@@ -74,6 +108,12 @@ export function FilesPanel({ sessionId, pulse, sandbox }: FilesPanelProps) {
 const keptWords = "You will see them again once the sandbox is awake. It wakes when you send a message.";
 
 function findEntry(folders: Folders, path: string): FileEntry | null {
-  const folder = folders[path.split("/").slice(0, -1).join("/")];
-  return folder?.entries.find((entry) => entry.path === path) ?? null;
+  return folders.get(parentOf(path))?.entries.find((entry) => entry.path === path) ?? null;
+}
+
+/** Where the focus goes when this one is gone. */
+function neighbourOf(folders: Folders, path: string): string | null {
+  const paths = folders.get(parentOf(path))?.entries.map((entry) => entry.path) ?? [];
+  const index = paths.indexOf(path);
+  return paths[index + 1] ?? paths[index - 1] ?? (parentOf(path) || null);
 }

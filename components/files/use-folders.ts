@@ -14,7 +14,7 @@ const quietMilliseconds = 200;
  * that is not awake is asked for nothing.
  */
 export function useFolders(sessionId: string, { pulse, awake }: { pulse: number; awake: boolean }) {
-  const [folders, setFolders] = useState<Folders>({});
+  const [folders, setFolders] = useState<Folders>(new Map());
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set(["outputs"]));
   const due = useRef(new Set<string>());
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
@@ -30,11 +30,11 @@ export function useFolders(sessionId: string, { pulse, awake }: { pulse: number;
       setFolders((now) => {
         if (!outcome.ok) {
           // What was there stays: a sandbox that sleeps has not lost its files.
-          const before = now[path] ?? { entries: [], truncated: false };
-          return { ...now, [path]: { ...before, problem: outcome.message } };
+          const before = now.get(path) ?? { entries: [], truncated: false };
+          return new Map(now).set(path, { ...before, problem: outcome.message });
         }
         const entries = outcome.entries.map((entry) => ({ ...entry, path: fromSession(entry.path, sessionId) }));
-        return { ...now, [path]: { entries: sorted(entries), truncated: outcome.truncated, problem: null } };
+        return new Map(now).set(path, { entries: sorted(entries), truncated: outcome.truncated, problem: null });
       });
     },
     [sessionId],
@@ -70,5 +70,5 @@ export function useFolders(sessionId: string, { pulse, awake }: { pulse: number;
     setOpen(next);
   }
 
-  return { folders: withoutEmptyGiven(folders), open, toggle };
+  return { folders: withoutEmptyGiven(folders), open, toggle, reload: (path: string) => void load(path) };
 }

@@ -31,6 +31,13 @@ describe("the burrow line", () => {
     expect(toBurrow(running, [phase(1, "starting-agent"), answer]).line).toBe("working");
   });
 
+  it("says that files are being restored, until they are there", () => {
+    const running = { ...session, runningTurnId: "t" };
+    const waiting = toBurrow(running, [phase(1, "running"), phase(2, "restoring-files")]);
+    expect(waiting).toEqual({ line: { waking: 0.85 }, words: "Restoring your files", isAsleep: false });
+    expect(toBurrow(running, [phase(2, "restoring-files"), phase(3, "files-ready")]).words).toBe("Working");
+  });
+
   it("says that the agent waits for an answer, until there is one or a stop", () => {
     const running = { ...session, runningTurnId: "t" };
     const ask = (state: string, turnId = "t") =>

@@ -6,9 +6,13 @@ const progress = {
   "starting-sandbox": 0.3,
   "starting-agent": 0.7,
   "restarting-agent": 0.7,
+  "restoring-files": 0.85,
+  "files-ready": 1,
   running: 1,
   failed: 0,
 } as const;
+
+const settled: readonly string[] = ["running", "failed", "files-ready"] satisfies (keyof typeof progress)[];
 
 /** The line and its words, from the session's state and the newest phase in the log. */
 export function toBurrow(
@@ -17,8 +21,9 @@ export function toBurrow(
 ): { line: BurrowState; words: string; isAsleep: boolean } {
   const running = session?.runningTurnId ?? null;
   const phase = newestPhase(entries, running);
-  if (running && phase && phase in progress && phase !== "running" && phase !== "failed") {
-    return { line: { waking: progress[phase] }, words: "Waking", isAsleep: false };
+  if (running && phase && phase in progress && !settled.includes(phase)) {
+    const words = phase === "restoring-files" ? "Restoring your files" : "Waking";
+    return { line: { waking: progress[phase] }, words, isAsleep: false };
   }
   if (running && session?.stopRequested) return { line: "working", words: "Stopping", isAsleep: false };
   // Nothing flows: it is the person's turn now.

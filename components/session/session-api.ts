@@ -7,7 +7,7 @@ import type { Outcome } from "../ui/outcome.ts";
 const deadline = 30_000;
 /** A large workspace takes its time; the server goes on also when nobody waits any more. */
 const archiveDeadline = 10 * 60_000;
-/** A file of a snapshot is looked for from the beginning of its archive. */
+/** A file of a snapshot is looked for from the beginning of its archive; a folder may hold very many files. */
 const readDeadline = 2 * 60_000;
 
 const turnAnswer = z.object({ turn: z.object({ id: z.string() }) });
@@ -71,6 +71,17 @@ export function listFiles(sessionId: string, path: string, signal?: AbortSignal)
     answer: fileList,
     signal,
   });
+}
+
+/** To another name, another folder, or both; refused where something is already. */
+export function moveFile(sessionId: string, from: string, to: string) {
+  return call({ method: "POST", path: `${at(sessionId)}/files/move`, body: { from, to } });
+}
+
+/** A folder with all that is in it. */
+export function deleteFile(sessionId: string, path: string) {
+  const address = `${at(sessionId)}/files?path=${encodeURIComponent(path)}`;
+  return call({ method: "DELETE", path: address, limit: readDeadline });
 }
 
 export function listSnapshots(sessionId: string, signal?: AbortSignal) {

@@ -1,7 +1,9 @@
 "use client";
 
 import { ChevronRight } from "lucide-react";
+import { shownName } from "@/server/protocol/shown-name.ts";
 import type { SnapshotFiles } from "@/server/protocol/snapshots.ts";
+import { FileName } from "../files/file-name.tsx";
 import { toLeftOutWords, toReasonWords } from "./snapshot-words.ts";
 
 /** What is not in the snapshot: in a sentence, and path by path for who wants to know. */
@@ -26,8 +28,8 @@ export function LeftOut({ files }: { files: SnapshotFiles }) {
       >
         {files.leftOut.map((entry) => (
           <li key={entry.path} className="flex gap-3 py-0.5 pr-4 pl-9">
-            <span className="min-w-0 flex-1 truncate font-mono" title={entry.path}>
-              {entry.path}
+            <span className="min-w-0 flex-1 truncate whitespace-pre font-mono" title={shownName(entry.path)}>
+              <FileName name={entry.path} />
             </span>
             <span className="shrink-0">{toReasonWords(entry)}</span>
           </li>

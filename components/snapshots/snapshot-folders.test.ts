@@ -9,7 +9,8 @@ const entry = (path: string, kind: SnapshotEntry["kind"] = "file"): SnapshotEntr
   size: 1,
   modifiedAt: at,
 });
-const names = (folders: ReturnType<typeof toFolders>, path: string) => folders[path]?.entries.map(({ name }) => name);
+const names = (folders: ReturnType<typeof toFolders>, path: string) =>
+  folders.get(path)?.entries.map(({ name }) => name);
 
 test("entries become folders, folders first", () => {
   const folders = toFolders({
@@ -18,7 +19,7 @@ test("entries become folders, folders first", () => {
   });
   expect(names(folders, "")).toEqual(["src", "a.txt", "b.txt"]);
   expect(names(folders, "src")).toEqual(["a.ts", "z.ts"]);
-  expect(folders.src?.entries[0]).toEqual({
+  expect(folders.get("src")?.entries[0]).toEqual({
     name: "a.ts",
     path: "src/a.ts",
     kind: "file",
@@ -35,7 +36,7 @@ test("folders that only their files tell of are there, once", () => {
   expect(names(folders, "")).toEqual(["a"]);
   expect(names(folders, "a")).toEqual(["b"]);
   expect(names(folders, "a/b")).toEqual(["c.txt", "d.txt"]);
-  expect(folders[""]?.truncated).toBe(true);
+  expect(folders.get("")?.truncated).toBe(true);
 });
 
 test("names that objects have anyway are folders like any other", () => {

@@ -1,18 +1,17 @@
 import type { FileEntry } from "@/server/protocol/sidecar.ts";
 import type { SnapshotEntry, SnapshotFiles } from "@/server/protocol/snapshots.ts";
-import { type Folders, sorted, withoutEmptyGiven } from "../files/folders.ts";
+import { type Folder, type Folders, parentOf, sorted, withoutEmptyGiven } from "../files/folders.ts";
 
 /** A snapshot's list as the tree wants it. Folders that the list does not name itself are there all the same. */
 export function toFolders({ entries, truncated }: Pick<SnapshotFiles, "entries" | "truncated">): Folders {
-  // A folder may be called “constructor”.
-  const folders: Folders = Object.create(null);
-  folders[""] = { entries: [], truncated, problem: null };
+  const folders = new Map<string, Folder>();
+  folders.set("", { entries: [], truncated, problem: null });
 
   function folder(path: string) {
-    const known = folders[path];
+    const known = folders.get(path);
     if (known) return known;
     const made = { entries: [] as FileEntry[], truncated: false, problem: null };
-    folders[path] = made;
+    folders.set(path, made);
     folder(parentOf(path)).entries.push(toEntry({ path, kind: "directory", size: 0, modifiedAt: "" }));
     return made;
   }
@@ -21,14 +20,10 @@ export function toFolders({ entries, truncated }: Pick<SnapshotFiles, "entries" 
     if (entry.kind === "directory") folder(entry.path);
     else folder(parentOf(entry.path)).entries.push(toEntry(entry));
   }
-  for (const made of Object.values(folders)) made.entries = sorted(made.entries);
+  for (const made of folders.values()) made.entries = sorted(made.entries);
   return withoutEmptyGiven(folders);
 }
 
 function toEntry({ path, kind, size, modifiedAt }: SnapshotEntry): FileEntry {
   return { path, name: path.split("/").at(-1) ?? path, kind, size, modifiedAt: Date.parse(modifiedAt) || 0 };
-}
-
-function parentOf(path: string): string {
-  return path.split("/").slice(0, -1).join("/");
 }

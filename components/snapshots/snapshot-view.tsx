@@ -93,7 +93,7 @@ function Contents({ sessionId, snapshotId, files }: { sessionId: string; snapsho
   return (
     <>
       <LeftOut files={files} />
-      {folders[""]?.entries.length === 0 ? (
+      {folders.get("")?.entries.length === 0 ? (
         <Middle title="No files" words="There were only empty folders when it was taken." />
       ) : (
         <div

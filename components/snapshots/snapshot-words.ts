@@ -1,4 +1,5 @@
 import { fileSize } from "@/server/protocol/file-size.ts";
+import { shownName } from "@/server/protocol/shown-name.ts";
 import type { Snapshot, SnapshotFiles } from "@/server/protocol/snapshots.ts";
 
 /** What there is to know of a snapshot in one line, with the number of its files once it was looked into. */
@@ -48,7 +49,8 @@ export function toReasonWords({ reason }: SnapshotFiles["leftOut"][number]): str
 /** `node_modules is`, `node_modules and dist are`, `node_modules and 2 more are`. */
 function named([first, second, ...others]: SnapshotFiles["leftOut"], unnamed: number): string {
   const more = others.length + unnamed;
-  if (!second && more === 0) return `${first?.path} is`;
-  if (second && more === 0) return `${first?.path} and ${second.path} are`;
-  return `${first?.path} and ${more + (second ? 1 : 0)} more are`;
+  const name = first && shownName(first.path);
+  if (!second && more === 0) return `${name} is`;
+  if (second && more === 0) return `${name} and ${shownName(second.path)} are`;
+  return `${name} and ${more + (second ? 1 : 0)} more are`;
 }

@@ -12,45 +12,52 @@ import { useOutcome } from "./use-outcome.ts";
 
 const patience = 1000;
 
+interface Confirmation<Value> {
+  title: string;
+  consequence: ReactNode;
+  confirmLabel: string;
+  /** Ink where nothing is lost for good. */
+  confirmLook?: "danger" | "primary";
+  confirm: () => Promise<Outcome<Value>>;
+  /** What is being done, said once it takes longer than a second. */
+  progress?: string;
+  /** What a failure means. */
+  failureTitle?: string;
+  onDone?: (value: { ok: true } & Value) => void;
+}
+
 /** A button whose deed needs a second, explicit yes. The dialog says what will happen and stays open if it fails. */
 export function ConfirmButton<Value>(
-  props: ButtonLook & {
-    label: string;
-    children?: ReactNode;
-    title: string;
-    consequence: ReactNode;
-    confirmLabel: string;
-    /** Ink where nothing is lost for good. */
-    confirmLook?: "danger" | "primary";
-    confirm: () => Promise<Outcome<Value>>;
-    /** What is being done, said once it takes longer than a second. */
-    progress?: string;
-    /** What a failure means. */
-    failureTitle?: string;
-    onDone?: (value: { ok: true } & Value) => void;
-    className?: string;
-  },
+  props: ButtonLook & Confirmation<Value> & { label: string; children?: ReactNode; className?: string },
 ) {
-  const { label, children, title, consequence, confirmLabel, confirmLook = "danger", confirm, onDone, ...rest } = props;
-  const { progress, failureTitle, className, ...look } = rest;
+  const { label, children, look = "quiet", size = "small", className, ...confirmation } = props;
   const [open, setOpen] = useState(false);
+  const trigger = (
+    <AlertDialog.Trigger aria-label={label} className={classNames(buttonClasses({ size, look }), className)}>
+      {children ?? label}
+    </AlertDialog.Trigger>
+  );
+  return <ConfirmDialog {...confirmation} open={open} onOpenChange={setOpen} trigger={trigger} />;
+}
+
+/** The same where something else asks for it. */
+export function ConfirmDialog<Value>(
+  props: Confirmation<Value> & { open: boolean; onOpenChange: (open: boolean) => void; trigger?: ReactNode },
+) {
+  const { open, onOpenChange, trigger, title, consequence, confirmLabel, confirmLook = "danger", confirm } = props;
+  const { progress, failureTitle, onDone } = props;
   const { pending, failure, run, forget } = useOutcome();
   const isLate = useLate(pending, patience);
 
   function change(next: boolean) {
     if (pending) return;
     forget();
-    setOpen(next);
+    onOpenChange(next);
   }
 
   return (
     <AlertDialog.Root open={open} onOpenChange={change}>
-      <AlertDialog.Trigger
-        aria-label={label}
-        className={classNames(buttonClasses({ size: "small", look: "quiet", ...look }), className)}
-      >
-        {children ?? label}
-      </AlertDialog.Trigger>
+      {trigger}
       <AlertDialog.Portal>
         <AlertDialog.Backdrop className={backdropClasses} />
         <AlertDialog.Popup className={classNames(popupClasses, "max-w-104 gap-4 p-6")}>
@@ -69,7 +76,7 @@ export function ConfirmButton<Value>(
               pending={pending}
               onClick={() =>
                 run(confirm, (value) => {
-                  setOpen(false);
+                  onOpenChange(false);
                   onDone?.(value);
                 })
               }

@@ -42,7 +42,7 @@ test("files are saved, looked into, changed and put back", async ({ member: { pa
   expect(await answer.text()).toContain("--accent: #b45309");
   expect(answer.headers()).toMatchObject({
     "content-type": "application/octet-stream",
-    "content-disposition": "attachment; filename*=UTF-8''index.html",
+    "content-disposition": `attachment; filename="index.html"; filename*=UTF-8''index.html`,
     "content-security-policy": "sandbox; default-src 'none'",
     "x-content-type-options": "nosniff",
   });

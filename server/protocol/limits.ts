@@ -16,6 +16,10 @@ export const maxModelIdLength = 200;
 export const tooLongPrompt = (size: string) =>
   `This message is ${size}. The limit is ${maxPromptBytes / 1024} KB. Put long text in a file and ask the agent to read it.`;
 
+/** Of every file system that sandboxes have. */
+export const maxFileNameBytes = 255;
+export const tooLongFileName = `This name is too long. The limit is ${maxFileNameBytes} bytes.`;
+
 /** Of one workspace, unpacked: what a snapshot takes and a restore accepts. */
 export const workspaceLimits = { maxBytes: 4 * 1024 ** 3, maxEntries: 500_000 } as const;
 

@@ -81,8 +81,11 @@ export const usageBody = z.object({
   milliseconds: z.number(),
 });
 
+/** Between the wake and the agent, where a turn has to wait until its files are restored. */
+export const filesPhases = ["restoring-files", "files-ready"] as const;
+
 const sandboxPhase = z.object({
-  phase: z.enum(wakePhaseNames),
+  phase: z.enum([...wakePhaseNames, ...filesPhases]),
   message: z.string(),
 });
 

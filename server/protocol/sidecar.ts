@@ -1,7 +1,7 @@
 import { z } from "zod";
 
 /** Raised when a server and an older sidecar would misunderstand each other. */
-export const sidecarProtocol = 2;
+export const sidecarProtocol = 3;
 
 /** Stands in the agent's configuration for the sidecar's loopback address, which only the sidecar knows. */
 export const sidecarOrigin = "http://sidecar.invalid";
@@ -88,7 +88,10 @@ export const numberedEvent = z.discriminatedUnion("type", [
 ]);
 export type NumberedEvent = z.infer<typeof numberedEvent>;
 
-/** Paths below are relative to the workspace root, e.g. `sessions/<id>/outputs/index.html`. */
+/**
+ * Paths below are relative to the workspace root, e.g. `sessions/<id>/outputs/index.html`, and written as
+ * `archive/raw-name.ts` says: also names that are not UTF-8 come and go as text.
+ */
 export const fileEntry = z.object({
   name: z.string(),
   path: z.string(),

@@ -2,7 +2,7 @@ import { createHash, type KeyObject, randomBytes } from "node:crypto";
 import { Readable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createParser } from "eventsource-parser";
-import { type Dispatcher, request as sendRequest } from "undici";
+import type { Dispatcher } from "undici";
 import { AppError } from "../errors.ts";
 import { heartbeatMilliseconds } from "../protocol/limits.ts";
 import { checkAnswer, hashBody, signatureHeaders, signRequest, streamedBody } from "../protocol/request-signature.ts";
@@ -30,6 +30,8 @@ const maxSilence = 300_000;
 // The sidecar says in between that it lives.
 const maxEventSilence = 3 * heartbeatMilliseconds.sidecar + 5_000;
 const agentDeadline = 60_000;
+// A restore or a removal that is under way is waited for.
+const workspaceDeadline = 120_000;
 
 export function createSidecarClient(options: SidecarClientOptions): SidecarClient {
   const { door, sandboxId, bootId, bootSecret, privateKey, leaseEpoch = 0 } = options;
@@ -40,23 +42,27 @@ export function createSidecarClient(options: SidecarClientOptions): SidecarClien
     const bodyHash = hashBody(body);
     const issuedAt = Date.now();
     const signed = { sandboxId, bootId, leaseEpoch, method, path, issuedAt, nonce, bodyHash };
-    const answer = await sendRequest(door.origin + path, {
-      dispatcher: door.dispatcher,
-      method,
-      headers: {
-        ...input.headers,
-        ...(contentType ? { "content-type": contentType } : {}),
-        [signatureHeaders.signature]: signRequest(signed, privateKey),
-        [signatureHeaders.issuedAt]: String(issuedAt),
-        [signatureHeaders.nonce]: nonce,
-        [signatureHeaders.bodyHash]: bodyHash,
-        [signatureHeaders.leaseEpoch]: String(leaseEpoch),
-      },
-      body: body.length > 0 ? body : null,
-      headersTimeout: input.timeoutMilliseconds ?? headersDeadline,
-      bodyTimeout: input.silence,
-      signal,
-    }).catch((error) => Promise.reject(translate(error, signal)));
+    // Not by an address, in which a quotation mark would be sent otherwise than it was signed.
+    const answer = await door.dispatcher
+      .request({
+        origin: door.origin,
+        path,
+        method,
+        headers: {
+          ...input.headers,
+          ...(contentType ? { "content-type": contentType } : {}),
+          [signatureHeaders.signature]: signRequest(signed, privateKey),
+          [signatureHeaders.issuedAt]: String(issuedAt),
+          [signatureHeaders.nonce]: nonce,
+          [signatureHeaders.bodyHash]: bodyHash,
+          [signatureHeaders.leaseEpoch]: String(leaseEpoch),
+        },
+        body: body.length > 0 ? body : null,
+        headersTimeout: input.timeoutMilliseconds ?? headersDeadline,
+        bodyTimeout: input.silence,
+        signal,
+      })
+      .catch((error) => Promise.reject(translate(error, signal)));
     return proved(answer, nonce);
   }
 
@@ -118,10 +124,15 @@ export function createSidecarClient(options: SidecarClientOptions): SidecarClien
       await client.json({ method: "POST", path: "/agent/restart", json: input, signal });
     },
     prepareWorkspace: (sessionId, signal) =>
-      client.json({ method: "POST", path: `/workspaces/${encodeURIComponent(sessionId)}`, signal }),
+      client.json({
+        method: "POST",
+        path: `/workspaces/${encodeURIComponent(sessionId)}`,
+        timeoutMilliseconds: workspaceDeadline,
+        signal,
+      }),
     async removeWorkspace(sessionId, signal) {
       const path = `/workspaces/${encodeURIComponent(sessionId)}`;
-      await client.json({ method: "DELETE", path, timeoutMilliseconds: 120_000, signal });
+      await client.json({ method: "DELETE", path, timeoutMilliseconds: workspaceDeadline, signal });
     },
     async *events(after, signal) {
       const path = `/agent-events?after=${after}`;

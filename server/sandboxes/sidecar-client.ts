@@ -72,7 +72,10 @@ export interface SidecarClient {
   waitForAgent(signal: AbortSignal): Promise<void>;
   /** With `config`, opencode.json is replaced first. */
   restartAgent(input: { config?: Record<string, unknown> }, signal: AbortSignal): Promise<void>;
-  /** Makes the session's directory: a git repository with a root commit. Idempotent. Returns its path as the agent sees it. */
+  /**
+   * Makes the session's directory: a git repository with a root commit. Idempotent. Returns its path as the agent sees
+   * it. One that stands may be archived meanwhile; a restore or removal that is under way is waited for.
+   */
   prepareWorkspace(sessionId: string, signal: AbortSignal): Promise<{ directory: string }>;
   removeWorkspace(sessionId: string, signal: AbortSignal): Promise<void>;
   /** Ends with an error when the connection is lost; the caller reconnects after the last number it applied. */

@@ -61,7 +61,7 @@ async function sleepAndWake(whileAsleep: () => Promise<void> = async () => {}): 
 const inSandbox = async (...path: string[]) =>
   join((await createSandboxPaths(test.shared.home).of(sandbox.sandboxId)).workspace, ...path);
 const inWorkspace = (name: string) => inSandbox("sessions", sessionId, name);
-const open = () => archives.openWorkspace(sandbox, { sessionId, signal: signal() });
+const open = () => archives.openWorkspace(sandbox, { sessionId, signal: signal(), onRestoring: async () => {} });
 const workspace = (): Subject => ({ kind: "workspace", sessionId });
 const take = (subject: Subject) => archives.take(sandbox, { subject, signal: signal() });
 

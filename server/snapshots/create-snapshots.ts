@@ -12,11 +12,11 @@ import type { TakesArchives } from "./create-archives.ts";
 import type { Snapshots } from "./index.ts";
 import { listEntries } from "./list-entries.ts";
 import { openEntry } from "./open-entry.ts";
-import { clearRestoreRequest, replaceWorkspace } from "./replace-workspace.ts";
+import { clearRestoreRequest } from "./replace-workspace.ts";
 import { requireStoreKey } from "./store-keys.ts";
 
 export interface SnapshotsOptions extends ArchiveContext {
-  archives: Pick<TakesArchives, "take">;
+  archives: Pick<TakesArchives, "take" | "replace">;
   lifecycle: Pick<Lifecycle, "findRunning">;
 }
 
@@ -94,23 +94,25 @@ export function createSnapshots({ archives, lifecycle, ...context }: SnapshotsOp
       const { sessionId } = input;
       const { sandbox } = await requireSession(actor, sessionId);
       const row = await requireSnapshot(actor, input);
-      await requireIdle(actor, sessionId);
+      let isRequested = false;
       // Until it is done: a restore that is cut off is made up for when the workspace is opened next.
-      await setRestoreRequest(database, actor, { sessionId, archiveId: row.id });
-      context.onSessionChanged?.(sessionId);
-      if (!sandbox) return { outcome: "at-next-wake", setAside: false };
+      const request = async () => {
+        await requireIdle(actor, sessionId);
+        isRequested = true;
+        await setRestoreRequest(database, actor, { sessionId, archiveId: row.id });
+        context.onSessionChanged?.(sessionId);
+      };
+      if (!sandbox) {
+        await request();
+        return { outcome: "at-next-wake", setAside: false };
+      }
       try {
-        const { setAside } = await replaceWorkspace(context, sandbox, {
-          row,
-          sessionId,
-          signal: AbortSignal.any([signal, sandbox.signal]),
-          take: () => archives.take(sandbox, { subject: { kind: "workspace", sessionId }, signal }),
-          ready: () => requireIdle(actor, sessionId),
-        });
+        // Asked once turns that begin wait: one that began before is seen, and none comes in between.
+        const { setAside } = await archives.replace(sandbox, { row, sessionId, signal, ready: request });
         return { outcome: "restored", setAside };
       } catch (error) {
         // Whoever was told that it failed does not expect it to happen later.
-        await clearRestoreRequest(context, actor, sessionId);
+        if (isRequested) await clearRestoreRequest(context, actor, sessionId);
         throw error;
       }
     },

@@ -32,18 +32,27 @@ export interface Archives {
    * The session's directory, ready for the agent: as it stands on the disk, restored where it is missing or older
    * there or where somebody asked for a snapshot, else new. What a requested snapshot replaces is archived first;
    * where that fails it throws, and nothing was changed. `note` is for the person, where their files are not the
-   * newest.
+   * newest. An archive of it may be under way.
    */
-  openWorkspace(
-    sandbox: OwnedSandbox,
-    input: { sessionId: string; signal: AbortSignal },
-  ): Promise<{ directory: string; note: string | null }>;
-  /** Whatever changed since its newest archive. One that fails is logged and does not hinder the others. */
+  openWorkspace(sandbox: OwnedSandbox, input: Restoring): Promise<{ directory: string; note: string | null }>;
+  /** A restore by hand is under way in this process: what changes in the workspace now would be lost with it. */
+  isReplacing(sessionId: string): boolean;
+  /** Resolves at once where none is, else when it is done, however that ended; `timeout` after its longest time. */
+  whenReplaced(input: Restoring): Promise<void>;
+  /** Whatever changed since its newest archive, at low priority. One that fails is logged and does not hinder the others. */
   archiveSandbox(sandbox: OwnedSandbox, signal: AbortSignal): Promise<void>;
   /** Removes all snapshots of a session that is about to be removed. */
   removeSnapshots(actor: Actor, sessionId: string): Promise<void>;
   /** Cleans up what writers that are gone left behind, in the rows and in the store. */
   sweep(signal: AbortSignal): Promise<void>;
+}
+
+/** Of a turn that needs its files. */
+export interface Restoring {
+  sessionId: string;
+  signal: AbortSignal;
+  /** Called before files are restored, or waited for while they are: that may take long. */
+  onRestoring(): Promise<void>;
 }
 
 export interface SnapshotFile {
@@ -75,7 +84,7 @@ export interface Snapshots {
   ): Promise<SnapshotFile>;
   /**
    * Puts the workspace back to it: now, after a snapshot of what is there, or when the sandbox wakes next.
-   * `conflict` while a turn runs. `conflict` or `unavailable`, and nothing changed, where there is no snapshot
+   * `conflict` while a turn runs or another snapshot is restored; a turn that begins meanwhile waits. `conflict` or `unavailable`, and nothing changed, where there is no snapshot
    * of what would be replaced.
    */
   restore(

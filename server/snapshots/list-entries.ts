@@ -1,5 +1,6 @@
 import { buffer } from "node:stream/consumers";
 import { archiveManifest, manifestName } from "../protocol/archive/archive-answers.ts";
+import { rawName, writtenName } from "../protocol/archive/raw-name.ts";
 import type { FoundEntry } from "../protocol/archive/read-tar.ts";
 import type { SnapshotEntry, SnapshotFiles } from "../protocol/snapshots.ts";
 import { pathOf, readEntries } from "./read-entries.ts";
@@ -41,7 +42,10 @@ async function readLeftOut(entry: FoundEntry): Promise<Pick<SnapshotFiles, "left
   if (!manifest) return { leftOut: [], leftOutCount: 0 };
   const leftOut = manifest.leftOut.filter(({ reason }) => reason !== "managed-link");
   return {
-    leftOut: leftOut.map(({ path, reason }) => ({ path, reason })),
+    leftOut: leftOut.map(({ path, bytes, reason }) => ({
+      path: bytes === undefined ? path : writtenName(rawName(Buffer.from(bytes, "base64"))),
+      reason,
+    })),
     leftOutCount: manifest.leftOutCount - (manifest.leftOut.length - leftOut.length),
   };
 }

@@ -1,7 +1,8 @@
 import { Readable } from "node:stream";
 import { AppError } from "../errors.ts";
-import { type RawName, shownName } from "../protocol/archive/raw-name.ts";
+import { type RawName, writtenName } from "../protocol/archive/raw-name.ts";
 import type { FoundEntry } from "../protocol/archive/read-tar.ts";
+import { shownName } from "../protocol/shown-name.ts";
 import type { SnapshotFile } from "./index.ts";
 import { pathOf, readEntries } from "./read-entries.ts";
 
@@ -44,7 +45,7 @@ async function requireFile(found: Found | null): Promise<SnapshotFile> {
   }
   await found?.leave();
   if (found?.entry.kind === "link") {
-    throw new AppError("invalid-input", `This is a link to ${shownName(found.entry.target)}.`);
+    throw new AppError("invalid-input", `This is a link to ${shownName(writtenName(found.entry.target))}.`);
   }
   if (found) throw new AppError("invalid-input", "This is not a file.");
   throw new AppError("not-found", "There is no such file in this snapshot.");

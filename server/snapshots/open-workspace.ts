@@ -3,18 +3,24 @@ import type { WorkspaceState } from "../protocol/archive/archive-answers.ts";
 import type { ArchiveContext, OwnedSandbox } from "./archive-context.ts";
 import { type ArchiveRow, readGenerations } from "./archive-rows.ts";
 import { findMissed } from "./missed-archives.ts";
-import { clearRestoreRequest, type Replacing, replaceWorkspace } from "./replace-workspace.ts";
+import { clearRestoreRequest, type Replacing } from "./replace-workspace.ts";
 import { createSidecarArchives } from "./sidecar-archives.ts";
 import { DamagedArchive, openStoredArchive } from "./stored-archive.ts";
 
-type Opening = Omit<Replacing, "row" | "ready">;
+interface Opening {
+  sessionId: string;
+  signal: AbortSignal;
+  /** Called before files are restored, which may take long. */
+  onRestoring(): Promise<void>;
+  replace(replacing: Replacing): Promise<unknown>;
+}
 
 export async function openWorkspace(
   context: ArchiveContext,
   sandbox: OwnedSandbox,
   opening: Opening,
 ): Promise<{ directory: string; note: string | null }> {
-  const { sessionId, signal } = opening;
+  const { sessionId, signal, onRestoring } = opening;
   const archives = createSidecarArchives(sandbox.sidecar);
   const { newestFirst } = await readGenerations(context.database, sandbox, { kind: "workspace", sessionId });
   const verified = newestFirst.filter(({ state }) => state === "verified");
@@ -22,11 +28,13 @@ export async function openWorkspace(
   const state = await archives.workspaceState(sessionId, signal);
   const prepare = () => sandbox.sidecar.prepareWorkspace(sessionId, signal);
   if (requested) {
+    await onRestoring();
     await replaceAsRequested(context, sandbox, { ...opening, row: requested });
     return { ...(await prepare()), note: null };
   }
   const isThere = !isMissing(state);
   const missed = isThere ? missedBy(state, verified) : verified;
+  if (missed.length > 0) await onRestoring();
   const row = await restoreNewest(context, sandbox, { ...opening, missed, keep: isThere });
   // A disk that survived: what stands on it is this life's workspace from here on.
   if (!row && isThere && state.life === "earlier") await archives.adoptWorkspace({ sessionId, signal });
@@ -37,9 +45,13 @@ export async function openWorkspace(
   return { ...prepared, note: missed.length > 0 ? noteOn({ row, newest: missed[0], isThere }) : null };
 }
 
-async function replaceAsRequested(context: ArchiveContext, sandbox: OwnedSandbox, request: Replacing): Promise<void> {
+async function replaceAsRequested(
+  context: ArchiveContext,
+  sandbox: OwnedSandbox,
+  { replace, ...request }: Opening & { row: ArchiveRow },
+): Promise<void> {
   try {
-    await replaceWorkspace(context, sandbox, request);
+    await replace(request);
   } catch (error) {
     request.signal.throwIfAborted();
     // What only has to wait is tried again with the next turn; anything else would fail each of them.
@@ -57,7 +69,12 @@ async function replaceAsRequested(context: ArchiveContext, sandbox: OwnedSandbox
 async function restoreNewest(
   context: ArchiveContext,
   sandbox: OwnedSandbox,
-  { missed, keep, sessionId, signal }: Opening & { missed: readonly ArchiveRow[]; keep: boolean },
+  {
+    missed,
+    keep,
+    sessionId,
+    signal,
+  }: Omit<Opening, "replace" | "onRestoring"> & { missed: readonly ArchiveRow[]; keep: boolean },
 ): Promise<ArchiveRow | null> {
   const archives = createSidecarArchives(sandbox.sidecar);
   let missing = 0;

@@ -3,7 +3,7 @@ import { createGunzip } from "node:zlib";
 import { AppError } from "../errors.ts";
 import { archiveRoots } from "../protocol/archive/archive-answers.ts";
 import { ArchiveRefusal } from "../protocol/archive/archive-refusal.ts";
-import { type RawName, shownName } from "../protocol/archive/raw-name.ts";
+import { type RawName, writtenName } from "../protocol/archive/raw-name.ts";
 import { type FoundEntry, readTar } from "../protocol/archive/read-tar.ts";
 import { workspaceLimits } from "../protocol/limits.ts";
 
@@ -26,8 +26,8 @@ export async function* readEntries(archive: AsyncIterable<Uint8Array>): AsyncGen
   }
 }
 
-/** By which a person knows the entry; null for what is not theirs: the manifest, a repository's own files. */
+/** By which a person knows the entry, each its own; null for what is not theirs: the manifest, a repository's own files. */
 export function pathOf(name: RawName): string | null {
   if (!name.startsWith(inside) || /^workspace\/\.git(\/|$)/.test(name)) return null;
-  return shownName(name.slice(inside.length));
+  return writtenName(name.slice(inside.length));
 }

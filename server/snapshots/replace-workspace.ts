@@ -4,31 +4,32 @@ import type { ArchiveContext, OwnedSandbox } from "./archive-context.ts";
 import { type ArchiveRow, readGenerations, setRestoreRequest } from "./archive-rows.ts";
 import { createSidecarArchives } from "./sidecar-archives.ts";
 import { openStoredArchive } from "./stored-archive.ts";
-import type { TakenArchive } from "./take-archive.ts";
+import { takeArchive } from "./take-archive.ts";
 
 export interface Replacing {
   row: ArchiveRow;
   sessionId: string;
   signal: AbortSignal;
-  /** Archives the workspace as it stands. */
-  take(): Promise<TakenArchive>;
-  /** A last look before anything is replaced; archiving may have taken long. */
-  ready?(): Promise<void>;
 }
 
-/** Replaces whatever is there by a snapshot. It is archived first; where that fails nothing is changed. */
+/**
+ * Replaces whatever is there by a snapshot. It is archived first; where that fails nothing is changed. The caller sees
+ * to it that nobody works in it meanwhile.
+ */
 export async function replaceWorkspace(
   context: ArchiveContext,
   sandbox: OwnedSandbox,
-  { row, sessionId, signal, take, ready }: Replacing,
+  { row, sessionId, signal }: Replacing,
 ): Promise<{ setAside: boolean }> {
   const archives = createSidecarArchives(sandbox.sidecar);
   const { exists, life } = await archives.workspaceState(sessionId, signal);
   if (exists && life === "earlier") await archives.adoptWorkspace({ sessionId, signal });
   // What nobody made here is never archived (ARCHITECTURE.md, invariant 21), so it is set aside.
   const keep = exists && life === "none";
-  if (exists && !keep) await take().catch((error: unknown) => refuse(error, signal));
-  await ready?.();
+  if (exists && !keep) {
+    const subject = { kind: "workspace", sessionId } as const;
+    await takeArchive(context, sandbox, { subject, signal }).catch((error: unknown) => refuse(error, signal));
+  }
   const { newestFirst } = await readGenerations(context.database, sandbox, { kind: "workspace", sessionId });
   const knows = newestFirst.find(({ state }) => state === "verified")?.id ?? null;
   const body = await openStoredArchive(context, row, signal);

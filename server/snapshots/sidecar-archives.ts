@@ -30,6 +30,8 @@ export interface CreateArchive<Stored> {
   unless?: string | null;
   /** Under which the disk remembers it; the note says whether it does. */
   archiveId?: string;
+  /** One piece at a time, with pauses. */
+  gently?: boolean;
   signal: AbortSignal;
 }
 
@@ -84,7 +86,11 @@ export function createSidecarArchives(sidecar: SidecarClient): SidecarArchives {
     const asked = query({ knows, keep: keep ? 1 : null });
     return sidecar.upload<unknown>({ method: "POST", path: `${path}${asked}`, body, signal });
   };
-  const creation = ({ unless, archiveId }: CreateArchive<unknown>) => ({ unless, archive: archiveId });
+  const creation = ({ unless, archiveId, gently }: CreateArchive<unknown>) => ({
+    unless,
+    archive: archiveId,
+    gently: gently ? 1 : null,
+  });
 
   return {
     createHistory: (input) => create(`/opencode-history/create${query(creation(input))}`, input),

@@ -4,7 +4,7 @@ import { gzipSync } from "node:zlib";
 import { expect, test } from "vitest";
 import type { ArchiveManifest } from "../protocol/archive/archive-answers.ts";
 import { encodeEntry, endOfArchive } from "../protocol/archive/encode-entry.ts";
-import { rawNameOf } from "../protocol/archive/raw-name.ts";
+import { type RawName, rawName, rawNameOf } from "../protocol/archive/raw-name.ts";
 import { paddingOf, type TarEntry } from "../protocol/archive/tar-entry.ts";
 import { listEntries } from "./list-entries.ts";
 import { openEntry } from "./open-entry.ts";
@@ -51,6 +51,25 @@ test("a snapshot names its files and what was left out, not what the repository 
     leftOut: [{ path: "node_modules", reason: "regenerable" }],
     leftOutCount: 1,
   });
+});
+
+test("files whose names are not UTF-8, or look alike, are each their own, also among what was left out", async () => {
+  const latin = (...bytes: number[]) => rawName(Buffer.from([...Buffer.from("workspace/"), ...bytes]));
+  const bytes = Buffer.from([0x64, 0xe8]).toString("base64");
+  const missing = { ...manifest, leftOut: [{ path: "d\ufffd", bytes, reason: "unreadable" as const }] };
+  const whole = archiveOf([
+    { raw: latin(0x61, 0xe9), name: "", content: "first" },
+    { raw: latin(0x61, 0xe8), name: "", content: "second" },
+    { name: "workspace/a\ufffd", content: "third" },
+    { name: "manifest.json", content: JSON.stringify(missing) },
+  ]);
+  const { entries, leftOut } = await listEntries(streamOf(whole));
+  const paths = entries.map(({ path }) => path);
+  expect(paths).toEqual(["a\ufffde9", "a\ufffde8", "a\ufffdef\ufffdbf\ufffdbd"]);
+  const contents = paths.map(async (path) => text((await openEntry(async () => streamOf(whole), path)).body));
+  expect(await Promise.all(contents)).toEqual(["first", "second", "third"]);
+  expect(leftOut).toEqual([{ path: "d\ufffde8", reason: "unreadable" }]);
+  await expect(openEntry(async () => streamOf(whole), "a\ufffd")).rejects.toMatchObject({ kind: "not-found" });
 });
 
 test("more files than can be named are said to be more, and the manifest is still read", async () => {
@@ -104,13 +123,13 @@ test("a file that nobody reads to its end holds nothing open", async () => {
   await expect.poll(() => closed).toBe(true);
 });
 
-type Made = Partial<TarEntry> & { name: string; content?: string | Buffer };
+type Made = Partial<TarEntry> & { name: string; raw?: RawName; content?: string | Buffer };
 
 function archiveOf(entries: Made[]): Buffer {
-  const blocks = entries.flatMap(({ name, content = "", target = "", ...entry }) => {
+  const blocks = entries.flatMap(({ name, raw = rawNameOf(name), content = "", target = "", ...entry }) => {
     const body = Buffer.from(content);
     const made = { kind: "file" as const, mode: 0o644, modifiedAt: 0, ...entry };
-    const header = encodeEntry({ ...made, name: rawNameOf(name), target: rawNameOf(target), size: body.length });
+    const header = encodeEntry({ ...made, name: raw, target: rawNameOf(target), size: body.length });
     return [header, body, Buffer.alloc(paddingOf(body.length))];
   });
   return gzipSync(Buffer.concat([...blocks, endOfArchive]), { level: 0 });

@@ -7,6 +7,13 @@ import { pruneArchives, publishHistory, removeArchive } from "./prune-archives.t
 import { type ArchiveMade, type CreateArchive, createSidecarArchives } from "./sidecar-archives.ts";
 import { generationKey } from "./store-keys.ts";
 
+export interface Taking {
+  subject: Subject;
+  /** At low priority, beside somebody's work. */
+  gently?: boolean;
+  signal: AbortSignal;
+}
+
 export interface TakenArchive {
   /** `empty` and `unchanged`: the durable ones stay as they are (ARCHITECTURE.md, invariants 8, 21). */
   outcome: "verified" | "empty" | "unchanged";
@@ -22,14 +29,14 @@ export interface TakenArchive {
 export async function takeArchive(
   context: ArchiveContext,
   sandbox: OwnedSandbox,
-  { subject, signal }: { subject: Subject; signal: AbortSignal },
+  { subject, gently = false, signal }: Taking,
 ): Promise<TakenArchive> {
   const generations = await readGenerations(context.database, sandbox, subject);
   const newest = generations.newestFirst.find(({ state }) => state === "verified");
   const id = randomUUID();
   const making: Making = { id, subject, generations, begun: false };
   try {
-    const made = await create(context, sandbox, { making, unless: newest?.fingerprint ?? null, signal });
+    const made = await create(context, sandbox, { making, unless: newest?.fingerprint ?? null, gently, signal });
     if (made.outcome !== "made") {
       await removeFailures(context, sandbox, making);
       return { outcome: made.outcome, archiveId: newest?.id ?? null };
@@ -59,23 +66,22 @@ function notifySession(context: ArchiveContext, { sessionId }: Subject): void {
 function create(
   context: ArchiveContext,
   sandbox: OwnedSandbox,
-  { making, unless, signal }: { making: Making; unless: string | null; signal: AbortSignal },
+  { making, ...wanted }: { making: Making; unless: string | null; gently: boolean; signal: AbortSignal },
 ): Promise<ArchiveMade<StoredObject>> {
   const { database, fileStore } = context;
   const { id, subject, generations } = making;
   const key = generationKey(sandbox, subject, id);
   const sidecar = createSidecarArchives(sandbox.sidecar);
   const input: CreateArchive<StoredObject> = {
-    unless,
+    ...wanted,
     archiveId: id,
-    signal,
     async sink(body) {
       const { historyEpoch } = generations;
       await insertArchive(database, sandbox, { ...subject, id, storeKey: key, historyEpoch });
       making.begun = true;
       notifySession(context, subject);
       // Resolves once it is durable and was verified where it lies.
-      return fileStore.write(key, body, signal);
+      return fileStore.write(key, body, wanted.signal);
     },
   };
   if (subject.kind === "workspace") return sidecar.createWorkspace({ ...input, sessionId: subject.sessionId });

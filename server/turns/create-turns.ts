@@ -22,7 +22,7 @@ export interface TurnsOptions {
   database: Database;
   log: SessionLog;
   lifecycle: Lifecycle;
-  archives: Pick<Archives, "openWorkspace">;
+  archives: Pick<Archives, "openWorkspace" | "whenReplaced">;
   costs: TurnCosts;
   logger: Pick<Logger, "warn" | "error">;
   limits?: Partial<TurnLimits>;

@@ -2,6 +2,7 @@ import { hasId } from "../agent/index.ts";
 import type { RunningSandbox } from "../lifecycle/index.ts";
 import type { LogWriter } from "../sessions/index.ts";
 import type { AgentConnection, OpenedSession } from "./agent-connections.ts";
+import { createFilesPhase } from "./files-phase.ts";
 import { noDoubt, readDoubt } from "./memory-doubt.ts";
 import { type Replacement, replaceSession } from "./replace-session.ts";
 import type { TurnContext, TurnJob } from "./turn-context.ts";
@@ -25,12 +26,19 @@ export async function openAgentSession(
   const { sandbox, writer, connection, fence } = input;
   const { actor, turn } = job;
   const { sessionId, agentSessionId: saved } = turn;
-  const known = connection.openedSessions.get(sessionId);
-  if (known && known.agentSessionId === saved) return { ...known, replaced: null };
   const signal = AbortSignal.any([job.stop, job.closing, sandbox.signal]);
+  const filesPhase = createFilesPhase(writer);
+  const restoring = { sessionId, signal, onRestoring: filesPhase.begin };
+  await context.archives.whenReplaced(restoring);
+  const known = connection.openedSessions.get(sessionId);
+  if (known && known.agentSessionId === saved) {
+    await filesPhase.end();
+    return { ...known, replaced: null };
+  }
   const doubting = saved === null ? Promise.resolve(noDoubt) : readDoubt(context.database, actor, turn);
   doubting.catch(() => {});
-  const workspace = await context.archives.openWorkspace({ ...sandbox, actor }, { sessionId, signal });
+  const workspace = await context.archives.openWorkspace({ ...sandbox, actor }, restoring);
+  await filesPhase.end();
   const { directory } = workspace;
   if (workspace.note) await writer.add("error", { message: workspace.note });
   const { client } = connection;

@@ -16,7 +16,10 @@ async function createSleepingTurns(ensureRunning: Lifecycle["ensureRunning"]) {
     isOwnLease: () => true,
     turnEnded() {},
   } as unknown as Lifecycle;
-  const archives = { openWorkspace: () => Promise.reject(new Error("Nothing is awake.")) };
+  const archives = {
+    openWorkspace: () => Promise.reject(new Error("Nothing is awake.")),
+    whenReplaced: () => Promise.resolve(),
+  };
   const costs = { costOf: async () => null };
   const turns = createTurns({ database, log, lifecycle, archives, costs, logger: { warn() {}, error() {} } });
   const [row] = await database.transaction(viewer, (tx) =>

@@ -35,7 +35,7 @@ export interface TurnContext {
   database: Database;
   log: SessionLog;
   lifecycle: Lifecycle;
-  archives: Pick<Archives, "openWorkspace">;
+  archives: Pick<Archives, "openWorkspace" | "whenReplaced">;
   costs: TurnCosts;
   agents: AgentConnections;
   ids: AgentIds;

@@ -1,5 +1,5 @@
 import type { ArchiveManifest, LeftOutReason } from "../../server/protocol/archive/archive-answers.ts";
-import { isUtf8Name, nameBytes, type RawName, shownName } from "../../server/protocol/archive/raw-name.ts";
+import { isUtf8Name, nameBytes, type RawName, writtenName } from "../../server/protocol/archive/raw-name.ts";
 
 const maxListed = 1_000;
 
@@ -40,6 +40,6 @@ export function createArchiveNotes(): ArchiveNotes {
 }
 
 function noted(name: RawName): { path: string; bytes?: string } {
-  const path = shownName(name);
+  const path = writtenName(name);
   return isUtf8Name(name) ? { path } : { path, bytes: nameBytes(name).toString("base64") };
 }

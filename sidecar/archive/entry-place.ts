@@ -1,5 +1,6 @@
 import { ArchiveRefusal } from "../../server/protocol/archive/archive-refusal.ts";
-import { type RawName, shownName } from "../../server/protocol/archive/raw-name.ts";
+import { type RawName, writtenName } from "../../server/protocol/archive/raw-name.ts";
+import { shownName } from "../../server/protocol/shown-name.ts";
 
 const maxSegmentBytes = 255;
 const maxNameBytes = 3_000;
@@ -27,6 +28,6 @@ export function isSegment(part: string): boolean {
 }
 
 export function refused(name: RawName, reason: string): ArchiveRefusal {
-  const shown = shownName(name.slice(0, 200)).replaceAll(/\p{Cc}/gu, "�");
-  return new ArchiveRefusal("invalid-input", `The archive was refused for ${JSON.stringify(shown)}: ${reason}.`);
+  const shown = shownName(writtenName(name.slice(0, 200)));
+  return new ArchiveRefusal("invalid-input", `The archive was refused for "${shown}": ${reason}.`);
 }

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { type BlockPool, blockSize } from "./block-filler.ts";
 import { type Compressor, createCompressors } from "./compressor.ts";
 import { statingItsLength } from "./gzip-member.ts";
@@ -11,11 +12,19 @@ const maxShareOfText = 0.4;
 /** More than the thread pool has threads: none waits while this one reads files. */
 const atOnce = 6;
 
+/** A block that took longer had to wait for others, and has made room already. */
+const maxPause = 200;
+
 /**
  * Each block becomes a gzip member of its own, several at once on the thread pool: every gunzip reads
- * members one after another as one stream.
+ * members one after another as one stream. `gently`, it is one at a time, and as long again as that took is left to
+ * others: at most half of one core.
  */
-export async function* gzipBlocks(blocks: AsyncIterable<Buffer>, pool: BlockPool): AsyncGenerator<Buffer> {
+export async function* gzipBlocks(
+  blocks: AsyncIterable<Buffer>,
+  pool: BlockPool,
+  { gently = false } = {},
+): AsyncGenerator<Buffer> {
   const text = createCompressors({ level: levels.text, blockBytes: blockSize });
   const other = createCompressors({ level: levels.other, blockBytes: blockSize });
   const storing = createCompressors({ level: 0, blockBytes: blockSize });
@@ -27,8 +36,15 @@ export async function* gzipBlocks(blocks: AsyncIterable<Buffer>, pool: BlockPool
     pool.give(block);
     return member;
   };
+  const makeGently = async (block: Buffer) => {
+    const began = performance.now();
+    const member = await makeMember(block);
+    await sleep(Math.min(performance.now() - began, maxPause));
+    return member;
+  };
   try {
-    for await (const member of workAhead(blocks, atOnce, makeMember)) yield statingItsLength(member);
+    const members = gently ? workAhead(blocks, 1, makeGently) : workAhead(blocks, atOnce, makeMember);
+    for await (const member of members) yield statingItsLength(member);
   } finally {
     for (const compressor of [text, other, storing]) compressor.close();
   }

@@ -1,6 +1,7 @@
 import type { Stats } from "node:fs";
-import { type RawName, shownName } from "../../server/protocol/archive/raw-name.ts";
+import { type RawName, writtenName } from "../../server/protocol/archive/raw-name.ts";
 import { fileSize } from "../../server/protocol/file-size.ts";
+import { shownName } from "../../server/protocol/shown-name.ts";
 import { Problem } from "../sidecar-problem.ts";
 import { createFingerprint } from "./fingerprint.ts";
 import { createTimeSlices } from "./time-slices.ts";
@@ -77,7 +78,9 @@ export function createHardLinks(): { firstName(name: RawName, status: Stats): Ra
 
 export function requireWithin(measure: TreeMeasure, { maxBytes, maxEntries }: TreeLimits, what: string): void {
   if (measure.bytes > maxBytes) {
-    const heavy = measure.heaviest.map(({ name, bytes }) => `${shownName(name)} (${fileSize(bytes)})`).join(", ");
+    const heavy = measure.heaviest
+      .map(({ name, bytes }) => `${shownName(writtenName(name))} (${fileSize(bytes)})`)
+      .join(", ");
     throw new Problem(
       "too-large",
       `${what} is ${fileSize(measure.bytes)}, over the limit of ${fileSize(maxBytes)} for an archive. Largest: ${heavy}.`,

@@ -37,7 +37,8 @@ export async function sendArchive(exchange: Exchange, measure: TreeMeasure, opti
   async function* archive(): AsyncGenerator<Buffer> {
     await using copies = await makeCopies?.();
     const replaced = copies ? { replaced: copies.byName } : {};
-    yield* gzipBlocks(packTree({ ...pack, ...replaced, pool, notes, signal: exchange.signal }), pool);
+    const blocks = packTree({ ...pack, ...replaced, pool, notes, signal: exchange.signal });
+    yield* gzipBlocks(blocks, pool, { gently: exchange.query.has("gently") });
     // A full disk is no reason to go without an archive: then it is one that nothing is concluded from.
     remembered =
       (await remember?.().then(

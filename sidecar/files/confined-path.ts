@@ -1,6 +1,9 @@
 import { constants } from "node:fs";
 import { type FileHandle, mkdir, open, readlink } from "node:fs/promises";
-import { join } from "node:path";
+import { type RawName, rawName, readName, writtenName } from "../../server/protocol/archive/raw-name.ts";
+import { maxFileNameBytes } from "../../server/protocol/limits.ts";
+import { shownName } from "../../server/protocol/shown-name.ts";
+import { type PathOfName, pathIn } from "../archive/walk-tree.ts";
 import { codeOf, Problem } from "../sidecar-problem.ts";
 
 /**
@@ -12,43 +15,51 @@ import { codeOf, Problem } from "../sidecar-problem.ts";
 const readable = ["sessions", "user_library"];
 const writable = ["sessions"];
 const maxDepth = 64;
-const maxNameBytes = 255;
 
 export interface ConfinedPath {
-  /** Relative to the workspace root, in the form it is shown. */
+  /** Relative to the workspace root, as it is written (`raw-name.ts`). */
   path: string;
-  segments: string[];
+  segments: RawName[];
+}
+
+/** Where something is, for as long as its directory is open. */
+export interface EntryPlace {
+  /** Nothing may follow links at the entry itself. */
+  at: PathOfName;
+  /** Of its directory. */
+  folder: string;
 }
 
 export function parsePath(text: string | null | undefined, { forWriting = false } = {}): ConfinedPath {
   if (typeof text !== "string" || text === "") throw new Problem("invalid-input", "A path is missing.");
-  const segments = text.replace(/\/$/, "").split("/");
+  const segments = readName(text.replace(/\/$/, ""))?.split("/") ?? [""];
   const bad = segments.some(
-    (name) =>
-      name === "" || name === "." || name === ".." || name.includes("\0") || Buffer.byteLength(name) > maxNameBytes,
+    (name) => name === "" || name === "." || name === ".." || name.includes("\0") || name.length > maxFileNameBytes,
   );
-  if (bad || segments.length > maxDepth) throw new Problem("invalid-input", `Not a path in the workspace: ${text}`);
+  if (bad || segments.length > maxDepth)
+    throw new Problem("invalid-input", `Not a path in the workspace: ${shownName(text)}`);
   const [top = ""] = segments;
-  if (!readable.includes(top)) throw new Problem("not-found", `There is no ${text} in the workspace.`);
+  if (!readable.includes(top)) throw new Problem("not-found", `There is no ${shownName(text)} in the workspace.`);
   // Below a session's directory, which is itself made and removed as a workspace.
   if (forWriting && (!writable.includes(top) || segments.length < 3)) {
-    throw new Problem("forbidden", `${text} cannot be changed.`);
+    throw new Problem("forbidden", `${shownName(text)} cannot be changed.`);
   }
-  return { path: segments.join("/"), segments };
+  return { path: writtenName(segments.join("/")), segments };
 }
 
-/** Runs `use` with a path to the entry through its open directory; nothing below may follow links at the entry itself. */
+/** Runs `use` with a way to the entry through its open directory. */
 export async function withEntry<Result>(
   root: string,
   path: ConfinedPath,
-  use: (entry: string, name: string) => Promise<Result>,
+  use: (place: EntryPlace) => Promise<Result>,
   { createParents = false } = {},
 ): Promise<Result> {
   const parents = path.segments.slice(0, -1);
   const name = path.segments.at(-1) ?? "";
   const directory = await openDirectory(root, { path: path.path, segments: parents }, { create: createParents });
   try {
-    return await use(`/proc/self/fd/${directory.fd}/${name}`, name);
+    const folder = folderOf(directory);
+    return await use({ at: pathIn(folder, name), folder });
   } catch (error) {
     throw translate(error, path.path);
   } finally {
@@ -63,17 +74,16 @@ export async function openDirectory(
   { create = false } = {},
 ): Promise<FileHandle> {
   // No links between sessions either: each one's directory is a boundary of its own.
-  const base = join(await realPathOf(root), ...segments.slice(0, 2));
   let current = await open(root, constants.O_RDONLY | constants.O_DIRECTORY);
   try {
+    const boundary = [await realPathOf(current), ...segments.slice(0, 2), ""].join("/");
     for (const [depth, name] of segments.entries()) {
       const next = await openChild(current, name, create && depth >= 2);
       await current.close();
       current = next;
-      const realPath = await readlink(`/proc/self/fd/${current.fd}`);
-      const boundary = join(base, "/");
-      const inside = depth < 2 ? boundary.startsWith(join(realPath, "/")) : join(realPath, "/").startsWith(boundary);
-      if (!inside) throw new Problem("forbidden", `${path} is outside its directory.`);
+      const realPath = `${await realPathOf(current)}/`;
+      const inside = depth < 2 ? boundary.startsWith(realPath) : realPath.startsWith(boundary);
+      if (!inside) throw new Problem("forbidden", `${shownName(path)} is outside its directory.`);
     }
     return current;
   } catch (error) {
@@ -82,23 +92,24 @@ export async function openDirectory(
   }
 }
 
-async function openChild(parent: FileHandle, name: string, create: boolean): Promise<FileHandle> {
-  const child = `/proc/self/fd/${parent.fd}/${name}`;
+/** The path of an open directory by which the kernel finds it, wherever it is moved. */
+export function folderOf(directory: FileHandle): string {
+  return `/proc/self/fd/${directory.fd}`;
+}
+
+/** Where an open directory really is. */
+export async function realPathOf(directory: FileHandle): Promise<RawName> {
+  return rawName(await readlink(folderOf(directory), { encoding: "buffer" }));
+}
+
+async function openChild(parent: FileHandle, name: RawName, create: boolean): Promise<FileHandle> {
+  const child = pathIn(folderOf(parent), name);
   const flags = constants.O_RDONLY | constants.O_DIRECTORY;
   if (!create) return open(child, flags);
   await mkdir(child).catch((error) => {
     if (codeOf(error) !== "EEXIST") throw error;
   });
   return open(child, flags);
-}
-
-async function realPathOf(root: string): Promise<string> {
-  const handle = await open(root, constants.O_RDONLY | constants.O_DIRECTORY);
-  try {
-    return await readlink(`/proc/self/fd/${handle.fd}`);
-  } finally {
-    await handle.close();
-  }
 }
 
 const problemByCode: Record<string, (path: string) => Problem> = {
@@ -117,5 +128,5 @@ const problemByCode: Record<string, (path: string) => Problem> = {
 };
 
 function translate(error: unknown, path: string): unknown {
-  return problemByCode[codeOf(error) ?? ""]?.(path) ?? error;
+  return problemByCode[codeOf(error) ?? ""]?.(shownName(path)) ?? error;
 }

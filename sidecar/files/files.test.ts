@@ -66,12 +66,52 @@ describe("the files of a sandbox", () => {
     "emoji-🐭.md",
     "..dots..",
     "a%2e%2e",
-  ])("are written whole, read and described under the name %s", async (name) => {
+    "%ff 100%.txt",
+    "#hash?&+=;,'\"\\`$.txt",
+    "line\nbreak\r\ttab.txt",
+    "-rf",
+    " blanks ",
+    "\u202etxt.exe",
+    "zero\u200bwidth\ufeff",
+    "decomposed e\u0301",
+    "constructor",
+    "caf\ufffde9.txt",
+    "\ufffdff\ufffdfe/\ufffd80",
+    "\ufffdef\ufffdbf\ufffdbd real",
+  ])("are written whole, read, listed, moved and deleted under the name %j", async (name) => {
     const path = `${session}/outputs/${name}`;
     expect((await write(path, `content of ${name}`)).status).toBe(200);
     expect((await read(path)).bytes.toString()).toBe(`content of ${name}`);
     const entry = await boot.client.json<FileEntry>({ method: "GET", path: at("stat", path), signal: deadline() });
     expect(entry).toMatchObject({ path, kind: "file", size: Buffer.byteLength(`content of ${name}`) });
+    const folder = path.slice(0, path.lastIndexOf("/"));
+    expect((await list(folder)).entries.map((listed) => listed.path)).toContain(path);
+    expect((await move(path, `${path} moved`)).status).toBe(200);
+    expect((await read(path)).status).toBe(404);
+    expect((await read(`${path} moved`)).bytes.toString()).toBe(`content of ${name}`);
+    const remove = { method: "DELETE", path: at("delete", `${path} moved`), signal: deadline() } as const;
+    expect((await boot.client.send(remove)).status).toBe(200);
+    expect((await list(folder)).entries.map((listed) => listed.path)).not.toContain(`${path} moved`);
+  });
+
+  it("whose names look alike, or are no UTF-8, are each their own", async () => {
+    const folder = join(directory, "alike");
+    await mkdir(folder);
+    const names = ["a\u00e9", "ae\u0301", "a\ufffd", "a\ufffde9", "a\\xe9", "a%E9"].map((name) => Buffer.from(name));
+    names.push(Buffer.from([0x61, 0xe9]), Buffer.from([0x61, 0xe8]), Buffer.from([0x61, 0xc3]));
+    const pathOf = (name: Buffer) => Buffer.concat([Buffer.from(`${folder}/`), name]);
+    for (const name of names) await writeFile(pathOf(name), name);
+    const { entries } = await list(`${session}/alike`);
+    expect(new Set(entries.map(({ path }) => path)).size).toBe(names.length);
+    const contents = await Promise.all(entries.map(async ({ path }) => (await read(path)).bytes.toString("hex")));
+    expect(contents.sort()).toEqual(names.map((name) => name.toString("hex")).sort());
+    expect(entries.map(({ name }) => name)).toContain("a\ufffde9");
+    expect(entries.map(({ name }) => name)).toContain("a\ufffdef\ufffdbf\ufffdbd");
+    // Only as it is listed.
+    expect((await read(`${session}/alike/a\ufffd`)).status).toBe(400);
+    await move(`${session}/alike/a\ufffde9`, `${session}/alike/renamed`);
+    expect(await readFile(join(folder, "renamed"))).toEqual(Buffer.from([0x61, 0xe9]));
+    expect((await list(`${session}/alike`)).entries).toHaveLength(names.length);
   });
 
   it("are read in ranges", async () => {
@@ -196,6 +236,8 @@ describe("the files of a sandbox", () => {
     await mkdir(join(directory, "node_modules/x"), { recursive: true });
     await writeFile(join(directory, "node_modules/x/index.js"), "");
     await writeFile(join(directory, ".git/x"), "");
+    await writeFile(Buffer.concat([Buffer.from(`${directory}/`), Buffer.from([0xe9, 0x0a])]), "");
+    await waitUntil(() => told.includes(`${session}/\ufffde9\n`), "the file whose name is no UTF-8");
     await mkdir(join(directory, "deep/deeper"), { recursive: true });
     await writeFile(join(directory, "deep/deeper/file"), "");
     await writeFile(join(directory, "outputs/changed"), "");

@@ -1,8 +1,8 @@
-import { readlink } from "node:fs/promises";
+import { writtenName } from "../../server/protocol/archive/raw-name.ts";
 import { heartbeatMilliseconds } from "../../server/protocol/limits.ts";
 import type { Exchange } from "../door/exchange.ts";
 import { Problem } from "../sidecar-problem.ts";
-import { openDirectory, parsePath } from "./confined-path.ts";
+import { openDirectory, parsePath, realPathOf } from "./confined-path.ts";
 import { watchTree } from "./watch-tree.ts";
 
 const maxWatches = 100;
@@ -13,7 +13,7 @@ export async function serveWatch(exchange: Exchange, root: string): Promise<void
   const { response, signal, query } = exchange;
   const path = parsePath(query.get("path"));
   const directory = await openDirectory(root, path);
-  const realPath = await readlink(`/proc/self/fd/${directory.fd}`).finally(() => directory.close());
+  const realPath = await realPathOf(directory).finally(() => directory.close());
   if (watches >= maxWatches) throw new Problem("limit-exceeded", "Too many folders are being watched.");
   watches += 1;
   let missed = false;
@@ -31,7 +31,8 @@ export async function serveWatch(exchange: Exchange, root: string): Promise<void
   signal.addEventListener("abort", () => gone.resolve());
   const tree = await watchTree({
     directory: realPath,
-    onChanged: ({ paths, all }) => send({ paths: paths.map((name) => `${path.path}/${name}`), all }),
+    onChanged: ({ paths, all }) =>
+      send({ paths: paths.map((name) => writtenName([...path.segments, name].join("/"))), all }),
     onEnd: () => gone.resolve(),
   });
   const comments = setInterval(

@@ -1,6 +1,6 @@
 import { existsSync, type FSWatcher, watch } from "node:fs";
 import { readdir } from "node:fs/promises";
-import { join } from "node:path";
+import { nameBytes, type RawName, rawName } from "../../server/protocol/archive/raw-name.ts";
 
 /**
  * Tells which paths below a directory changed. One watcher for each directory, not for each file as
@@ -16,13 +16,13 @@ const maxPaths = 200;
 const gatherMilliseconds = 150;
 
 export async function watchTree(input: {
-  directory: string;
-  onChanged(change: { paths: string[]; all: boolean }): void;
+  directory: RawName;
+  onChanged(change: { paths: RawName[]; all: boolean }): void;
   onEnd(): void;
 }): Promise<TreeWatch> {
   const { directory, onChanged, onEnd } = input;
-  const watchers = new Map<string, FSWatcher>();
-  let changed = new Set<string>();
+  const watchers = new Map<RawName, FSWatcher>();
+  let changed = new Set<RawName>();
   let timer: NodeJS.Timeout | undefined;
   let closed = false;
 
@@ -33,21 +33,21 @@ export async function watchTree(input: {
     changed = new Set();
   }
 
-  function note(path: string): void {
+  function note(path: RawName): void {
     if (changed.size <= maxPaths) changed.add(path);
     timer ??= setTimeout(reportChanges, gatherMilliseconds);
   }
 
-  function unwatch(path: string): void {
+  function unwatch(path: RawName): void {
     for (const [known, watcher] of watchers) {
-      if (known !== path && !known.startsWith(join(path, "/"))) continue;
+      if (known !== path && !known.startsWith(`${path}/`)) continue;
       watcher.close();
       watchers.delete(known);
     }
   }
 
   function endWhenGone(): void {
-    if (closed || existsSync(directory)) return;
+    if (closed || existsSync(nameBytes(directory))) return;
     close();
     onEnd();
   }
@@ -60,12 +60,14 @@ export async function watchTree(input: {
   }
 
   /** `found` once the tree is watched: what already lies in a new directory was made before anybody looked. */
-  async function add(path: string, found: (path: string) => void): Promise<void> {
+  async function add(path: RawName, found: (path: RawName) => void): Promise<void> {
     if (closed || watchers.has(path) || watchers.size >= maxDirectories) return;
     try {
-      const watcher = watch(join(directory, path), { persistent: false }, (event, name) => {
+      const at = nameBytes(join(directory, path));
+      const watcher = watch(at, { persistent: false, encoding: "buffer" }, (event, bytes) => {
         if (path === "" && event === "rename") endWhenGone();
-        if (closed || !name || ignored.has(name) || name.startsWith(".dormouse-")) return;
+        const name = bytes && rawName(bytes);
+        if (closed || !name || isIgnored(name)) return;
         const child = join(path, name);
         note(child);
         // Made, removed, or another one of that name: what was watched there is no more.
@@ -74,10 +76,11 @@ export async function watchTree(input: {
       });
       watcher.on("error", () => unwatch(path));
       watchers.set(path, watcher);
-      for (const entry of await readdir(join(directory, path), { withFileTypes: true })) {
-        if (ignored.has(entry.name) || entry.name.startsWith(".dormouse-")) continue;
-        found(join(path, entry.name));
-        if (entry.isDirectory()) await add(join(path, entry.name), found);
+      for (const entry of await readdir(at, { withFileTypes: true, encoding: "buffer" })) {
+        const name = rawName(entry.name);
+        if (isIgnored(name)) continue;
+        found(join(path, name));
+        if (entry.isDirectory()) await add(join(path, name), found);
       }
     } catch {
       // A file, or gone already.
@@ -87,4 +90,12 @@ export async function watchTree(input: {
 
   await add("", () => {});
   return { close };
+}
+
+function isIgnored(name: RawName): boolean {
+  return ignored.has(name) || name.startsWith(".dormouse-");
+}
+
+function join(folder: RawName, name: RawName): RawName {
+  return folder === "" ? name : `${folder}/${name}`;
 }

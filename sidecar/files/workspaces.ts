@@ -4,18 +4,20 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import type { KnownArchives } from "../archive/known-archives.ts";
 import { removeTree } from "../archive/remove-tree.ts";
-import type { Exclusive } from "../exclusive.ts";
 import { codeOf, Problem } from "../sidecar-problem.ts";
 import type { WorkspaceLives } from "../snapshots/workspace-lives.ts";
-import { workspaceKey } from "../snapshots/workspace-snapshots.ts";
+import type { WorkspaceLocks } from "../workspace-locks.ts";
 
 const run = promisify(execFile);
 const deadline = 20_000;
 
 export interface Workspaces {
-  /** A git repository with a root commit, before opencode sees it. Idempotent. */
-  prepare(sessionId: string): Promise<{ directory: string }>;
-  /** Idempotent. */
+  /**
+   * A git repository with a root commit, before opencode sees it. Idempotent. One that stands is prepared while it is
+   * archived or changed; a restore and a removal are waited for.
+   */
+  prepare(sessionId: string, signal: AbortSignal): Promise<{ directory: string }>;
+  /** Idempotent. Waits for what is under way, also when nobody waits for it any more: nobody would ask again. */
   remove(sessionId: string): Promise<void>;
 }
 
@@ -26,10 +28,10 @@ export interface WorkspacesOptions {
   path: string;
   lives: WorkspaceLives;
   known: Pick<KnownArchives, "remove">;
-  exclusive: Exclusive;
+  locks: WorkspaceLocks;
 }
 
-export function createWorkspaces({ sessions, replaced, path, lives, known, exclusive }: WorkspacesOptions): Workspaces {
+export function createWorkspaces({ sessions, replaced, path, lives, known, locks }: WorkspacesOptions): Workspaces {
   // Nobody's configuration or hooks, and always the same: opencode knows a project by its root
   // commit, which so is that of the session also when its directory is made anew.
   const identity = { name: "Dormouse", email: "dormouse@dormouse.invalid", date: "2000-01-01T00:00:00Z" };
@@ -46,7 +48,6 @@ export function createWorkspaces({ sessions, replaced, path, lives, known, exclu
     GIT_COMMITTER_EMAIL: identity.email,
     GIT_COMMITTER_DATE: identity.date,
   };
-  const underway = new Map<string, Promise<{ directory: string }>>();
 
   async function git(directory: string, ...rest: string[]): Promise<void> {
     try {
@@ -57,20 +58,29 @@ export function createWorkspaces({ sessions, replaced, path, lives, known, exclu
     }
   }
 
-  async function make(sessionId: string): Promise<{ directory: string }> {
-    const directory = join(sessions, sessionId);
+  const directoryOf = (sessionId: string) => join(sessions, sessionId);
+
+  /** What stands without a record is not known to be whole, and stays without one. */
+  async function isNew(sessionId: string): Promise<boolean> {
     const { complete, life } = await lives.find(sessionId);
-    // What stands here without a record is not known to be whole, and stays without one.
-    const isNew = life === "none" ? !(await stat(directory).catch(() => null)) : !complete;
-    if (isNew) await lives.set(sessionId, "creating");
+    return life === "none" ? !(await stat(directoryOf(sessionId)).catch(() => null)) : !complete;
+  }
+
+  async function make(sessionId: string): Promise<void> {
+    // Somebody else may have made it while this was waiting.
+    const wasNew = await isNew(sessionId);
+    if (wasNew) await lives.set(sessionId, "creating");
+    await complete(sessionId);
+    if (wasNew) await lives.set(sessionId, "created");
+  }
+
+  async function complete(sessionId: string): Promise<void> {
+    const directory = directoryOf(sessionId);
     for (const name of ["outputs", "attachments"]) await mkdir(join(directory, name), { recursive: true });
-    if (!(await hasCommit(directory))) {
-      await git(directory, "init", "--quiet", "--template=", "--initial-branch=main");
-      const message = `Session ${sessionId}`;
-      await git(directory, "commit", "--quiet", "--allow-empty", "--only", "--no-gpg-sign", "--message", message);
-    }
-    if (isNew) await lives.set(sessionId, "created");
-    return { directory };
+    if (await hasCommit(directory)) return;
+    await git(directory, "init", "--quiet", "--template=", "--initial-branch=main");
+    const message = `Session ${sessionId}`;
+    await git(directory, "commit", "--quiet", "--allow-empty", "--only", "--no-gpg-sign", "--message", message);
   }
 
   async function hasCommit(directory: string): Promise<boolean> {
@@ -85,21 +95,24 @@ export function createWorkspaces({ sessions, replaced, path, lives, known, exclu
   }
 
   return {
-    prepare(sessionId) {
-      const making =
-        underway.get(sessionId) ??
-        exclusive.run(workspaceKey(sessionId), () => make(sessionId)).finally(() => underway.delete(sessionId));
-      underway.set(sessionId, making);
-      return making;
+    async prepare(sessionId, signal) {
+      // One at a time: two cannot make one repository.
+      await locks.haveAlone(`prepare ${sessionId}`, signal, async () => {
+        const stands = await locks.share(sessionId, signal, async () => {
+          if (await isNew(sessionId)) return false;
+          await complete(sessionId);
+          return true;
+        });
+        if (!stands) await locks.haveAlone(sessionId, signal, () => make(sessionId));
+      });
+      return { directory: directoryOf(sessionId) };
     },
-    async remove(sessionId) {
-      await underway.get(sessionId)?.catch(() => {});
-      await exclusive.run(workspaceKey(sessionId), async () => {
-        await removeTree(join(sessions, sessionId));
+    remove: (sessionId) =>
+      locks.haveAlone(sessionId, null, async () => {
+        await removeTree(directoryOf(sessionId));
         await removeTree(join(replaced, sessionId));
         await lives.remove(sessionId);
         await known.remove(sessionId);
-      });
-    },
+      }),
   };
 }

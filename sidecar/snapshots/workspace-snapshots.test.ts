@@ -268,6 +268,70 @@ describe("workspace snapshots", () => {
     await expect(stat(folder)).rejects.toMatchObject({ code: "ENOENT" });
   });
 
+  it("are made beside a workspace that is prepared, looked at and changed", async () => {
+    const { id, directory } = await open();
+    // More than all buffers on the way hold: it goes on until it is read to its end.
+    await writeFile(join(directory, "large.bin"), randomBytes(24_000_000));
+    await writeFile(join(directory, "z.txt"), "before");
+    const [begun, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const making = archives.createWorkspace({
+      sessionId: id,
+      signal: deadline(),
+      async sink(body) {
+        const chunks: Buffer[] = [];
+        for await (const chunk of body) {
+          chunks.push(chunk);
+          begun.resolve();
+          await released.promise;
+        }
+        return Buffer.concat(chunks);
+      },
+    });
+    await begun.promise;
+    expect(await boot.client.prepareWorkspace(id, deadline())).toEqual({ directory });
+    expect(await archives.workspaceState(id, deadline())).toMatchObject({ life: "this" });
+    await archives.adoptWorkspace({ sessionId: id, knows: randomUUID(), signal: deadline() });
+    const file = (verb: string, name: string) => `/files/${verb}?path=sessions/${id}/${name}`;
+    await boot.client.send({ method: "PUT", path: file("write", "new.txt"), body: "new", signal: deadline() });
+    const json = { from: `sessions/${id}/new.txt`, to: `sessions/${id}/newer.txt` };
+    await boot.client.json({ method: "POST", path: "/files/move", json, signal: deadline() });
+    await boot.client.json({ method: "DELETE", path: file("delete", "z.txt"), signal: deadline() });
+    released.resolve();
+    const made = await making;
+    if (made.outcome !== "made") throw new Error(made.outcome);
+    await restore(id, made.stored);
+    expect((await stat(join(directory, "large.bin"))).size).toBe(24_000_000);
+  });
+
+  it("that are being restored are waited for, as long as whoever waits wants, and changes are refused", async () => {
+    const { id, directory } = await open();
+    const [begun, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const archive = archiveOf([{ name: "workspace/theirs", content: "x".repeat(100_000) }]);
+    const slow = (async function* () {
+      yield archive.subarray(0, 300);
+      begun.resolve();
+      await released.promise;
+      yield archive.subarray(300);
+    })();
+    const restoring = archives.restoreWorkspace({ sessionId: id, body: slow, signal: deadline() });
+    await begun.promise;
+    const staging = join(sandbox.workspace, "sessions", `.dormouse-${id}.new`);
+    await waitUntil(async () => (await stat(staging).catch(() => null)) !== null, "the staging");
+    const leaving = new AbortController();
+    const left = boot.client.prepareWorkspace(id, leaving.signal);
+    const waiting = boot.client.prepareWorkspace(id, deadline());
+    leaving.abort();
+    await expect(left).rejects.toThrow();
+    const change = { method: "PUT", path: `/files/write?path=sessions/${id}/lost.txt`, body: "x", signal: deadline() };
+    expect((await boot.client.send({ ...change, method: "PUT" })).status).toBe(409);
+    await expect(create(id)).rejects.toMatchObject({ kind: "conflict" });
+    expect(await readdir(directory)).not.toContain("theirs");
+    released.resolve();
+    await restoring;
+    await waiting;
+    expect((await readdir(directory)).sort()).toEqual([".git", "attachments", "outputs", "theirs"]);
+  });
+
   it("that were being restored when the sidecar was killed leave the old workspace", async () => {
     const { id, directory } = await open();
     await writeFile(join(directory, "mine"), "mine");

@@ -16,9 +16,9 @@ import { sendArchive } from "../archive/send-archive.ts";
 import type { Reach } from "../archive/swap-directory.ts";
 import { type PathOfName, pathIn, type WalkOptions } from "../archive/walk-tree.ts";
 import type { Exchange } from "../door/exchange.ts";
-import type { Exclusive } from "../exclusive.ts";
 import type { Layout } from "../layout.ts";
 import { codeOf, Problem } from "../sidecar-problem.ts";
+import type { WorkspaceLocks } from "../workspace-locks.ts";
 import type { WorkspaceLives } from "./workspace-lives.ts";
 
 /** Workspace snapshots: one session's directory as an archive, with its repository. */
@@ -34,22 +34,18 @@ export interface WorkspaceSnapshotsOptions {
   layout: Layout;
   lives: WorkspaceLives;
   known: KnownArchives;
-  exclusive: Exclusive;
+  locks: WorkspaceLocks;
   reach?: Reach;
 }
 
 /** What `git init` with a root commit leaves behind, at most. */
 const objectsOfNewRepository = 2;
 
-export function workspaceKey(sessionId: string): string {
-  return `The workspace ${sessionId}`;
-}
-
 export function createWorkspaceSnapshots({
   layout,
   lives,
   known,
-  exclusive,
+  locks,
   reach,
 }: WorkspaceSnapshotsOptions): WorkspaceSnapshots {
   const directoryOf = (sessionId: string) => join(layout.sessions, sessionId);
@@ -65,7 +61,8 @@ export function createWorkspaceSnapshots({
     async create(exchange, sessionId) {
       await exchange.body();
       const id = archiveIdIn(exchange.query, "archive");
-      await exclusive.run(workspaceKey(sessionId), async () => {
+      // Beside whoever works in it: a file that is written to meanwhile is named in the manifest.
+      await locks.shareNow(sessionId, async () => {
         const { life, complete } = await lives.find(sessionId);
         if (life !== "this" || !complete) {
           throw new Problem("conflict", "This workspace was neither created nor restored since the sandbox started.");
@@ -86,7 +83,7 @@ export function createWorkspaceSnapshots({
     async restore(exchange, sessionId) {
       const body = exchange.upload();
       const knows = archiveIdIn(exchange.query, "knows");
-      const restored = await exclusive.run(workspaceKey(sessionId), async () => {
+      const restored = await locks.haveAlone(sessionId, exchange.signal, async () => {
         const directory = directoryOf(sessionId);
         const setsAside =
           exchange.query.has("keep") || (await holdsUnreadable(workspaceWalk(layout, directory), exchange.signal));
@@ -123,7 +120,7 @@ export function createWorkspaceSnapshots({
     async adopt(exchange, sessionId) {
       await exchange.body();
       const knows = archiveIdIn(exchange.query, "knows");
-      await exclusive.run(workspaceKey(sessionId), async () => {
+      await locks.share(sessionId, exchange.signal, async () => {
         const { life, complete } = await lives.find(sessionId);
         if (life === "none" || !complete || !(await isThere(sessionId))) {
           throw new Problem("conflict", "There is no earlier workspace that could be adopted.");

@@ -129,6 +129,22 @@ describe("the transcript", () => {
     ]);
   });
 
+  it("waits no more for files once they are there, or once something else came of it", () => {
+    const phase = (name: "running" | "restoring-files" | "files-ready") =>
+      entry("sandbox-phase", { phase: name, message: name });
+    const shown = (...entries: LogEntry[]) =>
+      toBlocks(entries).flatMap((block) => (block.kind === "phases" ? [[block.entries.length, block.done]] : []));
+    const waiting = phase("restoring-files");
+    expect(shown(phase("running"), waiting)).toEqual([
+      [1, true],
+      [1, false],
+    ]);
+    expect(shown(waiting, phase("files-ready"))).toEqual([[2, true]]);
+    const stopped = entry("turn-end", { outcome: "stopped" });
+    expect(shown(waiting, stopped)).toEqual([[1, true]]);
+    expect(sameSources(toBlocks([waiting])[0] as Block, toBlocks([waiting, stopped])[0] as Block)).toBe(false);
+  });
+
   it("makes one line of a turn's end and its usage", () => {
     const tokens = { input: 1, output: 2, reasoning: 0, cacheRead: 0, cacheWrite: 0 };
     const usage = { cost: 0, tokens, providerId: null, modelId: null, milliseconds: 5 };

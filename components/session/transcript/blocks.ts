@@ -95,7 +95,7 @@ function toBlock(entry: LogEntry, next: LogEntry | undefined, children: Children
     case "ask":
       return { ...base, kind: "ask", entry };
     case "sandbox-phase":
-      return { ...base, kind: "phases", entries: [entry], done: isOver(entry) };
+      return { ...base, ...phases(entry, next) };
     case "turn-undo":
     case "turn-redo":
       return { ...base, kind: "revert", entry };
@@ -181,8 +181,14 @@ function isSubagent(block: ToolBlock): boolean {
   return toolOf(block.entry.body.tool).icon === "subagent" || block.nested.length > 0;
 }
 
-function isOver(entry: LogEntryOf<"sandbox-phase">): boolean {
-  return entry.body.phase === "running" || entry.body.phase === "failed";
+const lastPhases: readonly string[] = ["running", "failed", "files-ready"];
+
+/** Over also when something else follows, as when it was stopped. */
+function phases(entry: LogEntryOf<"sandbox-phase">, next: LogEntry | undefined) {
+  const isLast = lastPhases.includes(entry.body.phase);
+  const follower = !isLast && next && next.kind !== "sandbox-phase" ? next : null;
+  const sources = follower ? [entry, follower] : [entry];
+  return { kind: "phases" as const, entries: [entry], done: isLast || follower !== null, sources };
 }
 
 /** Its sources include the entry that tells the reason, which may come after what it discards. */

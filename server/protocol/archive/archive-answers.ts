@@ -16,7 +16,7 @@ export const leftOutReasons = [
 ] as const;
 export type LeftOutReason = (typeof leftOutReasons)[number];
 
-/** A path as it can be shown; `bytes` (base64) where it is not UTF-8. */
+/** A path as text; `bytes` (base64) where it is not UTF-8, which say exactly what it is. */
 const notedPath = z.object({ path: z.string(), bytes: z.string().optional() });
 
 export const archiveManifest = z.object({
