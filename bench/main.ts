@@ -1,10 +1,11 @@
 import { loadavg } from "node:os";
+import type { CpuTimes } from "./lib/cpu-time.ts";
 import { startDormouse } from "./lib/measured-dormouse.ts";
 import { startDirectOpencode } from "./lib/opencode-direct.ts";
 import { startScriptedModel } from "./lib/scripted-model.ts";
 import { median, quantile } from "./lib/statistics.ts";
 import { measureLoad } from "./load.ts";
-import { measureTurns, type Round } from "./turns.ts";
+import { measureTurns, type Round, type TurnCpu } from "./turns.ts";
 
 /**
  * Every speed claim, as a ratio against its peer in the same run: figures of two machines are not
@@ -33,6 +34,16 @@ function compare(name: string, through: number, direct: number): void {
   };
 }
 
+function compareCpu(name: string, { through, direct }: TurnCpu): void {
+  const sum = (times: CpuTimes) => Object.values(times).reduce((all, time) => all + time, 0);
+  compare(`${name}: CPU of a turn`, sum(through), sum(direct));
+  for (const [program, time] of Object.entries(through)) {
+    const peer = direct[program];
+    if (peer === undefined) note(`${name}: CPU of a turn, ${program}`, milliseconds(time));
+    else compare(`${name}: CPU of a turn, ${program}`, time, peer);
+  }
+}
+
 function note(name: string, value: string): void {
   rows[name] = { "through Dormouse": value };
 }
@@ -55,11 +66,13 @@ const averages = [loadavg()[0]];
     compare(`first token, ${rounds} turns, median`, medianOf(turns.through, "first"), medianOf(turns.direct, "first"));
     compare(`first token, ${rounds} turns, p95`, p95(turns.through), p95(turns.direct));
     compare(`end of the turn, ${rounds} turns, median`, medianOf(turns.through, "end"), medianOf(turns.direct, "end"));
+    compareCpu("one answer", turns.cpu);
     averages.push(loadavg()[0]);
   }
   if (bursts > 0) {
     const turns = await measureTurns({ dormouse, direct, prompt: "burst 2000", warmUp: 2, rounds: bursts });
     compare(`2,000 deltas, ${bursts} turns, median`, medianOf(turns.through, "last"), medianOf(turns.direct, "last"));
+    compareCpu("2,000 deltas", turns.cpu);
     averages.push(loadavg()[0]);
   }
 }

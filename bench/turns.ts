@@ -1,4 +1,5 @@
 import type { LogDelta, LogEntry } from "../server/protocol/log-entry.ts";
+import { type CpuTimes, cpuSince, readCpuTimes } from "./lib/cpu-time.ts";
 import type { RunningDormouse } from "./lib/measured-dormouse.ts";
 import type { DirectOpencode } from "./lib/opencode-direct.ts";
 
@@ -7,6 +8,12 @@ export interface Round {
   first: number;
   last: number;
   end: number;
+}
+
+/** Of one turn, in milliseconds, by program: on few cores whatever one uses, another waits for. */
+export interface TurnCpu {
+  through: CpuTimes;
+  direct: CpuTimes;
 }
 
 const deadline = 120_000;
@@ -19,20 +26,40 @@ export async function measureTurns(input: {
   /** Not counted: the first turn wakes the sandbox, and opencode's own first turns are slow on both sides. */
   warmUp: number;
   rounds: number;
-}): Promise<{ through: Round[]; direct: Round[] }> {
+}): Promise<{ through: Round[]; direct: Round[]; cpu: TurnCpu }> {
   const { dormouse, direct, prompt, warmUp, rounds } = input;
   const { session } = await dormouse.call<{ session: { id: string } }>("POST", "/api/v1/sessions");
   const follower = await followAnswers(dormouse, session.id);
   const measured = { through: [] as Round[], direct: [] as Round[] };
+  const readCpu = () => ({
+    through: readCpuTimes(dormouse.pid, programOf),
+    direct: readCpuTimes(direct.pid, () => "opencode"),
+  });
+  let before = readCpu();
   for (let round = -warmUp; round < rounds; round++) {
+    if (round === 0) before = readCpu();
     const through = await follower.turn(`${prompt} (${round})`);
     const straight = await direct.turn(`${prompt} (${round})`);
     if (round < 0) continue;
     measured.through.push(through);
     measured.direct.push(straight);
   }
+  const after = readCpu();
   follower.stop();
-  return measured;
+  const ofOne = (times: CpuTimes) =>
+    Object.fromEntries(Object.entries(times).map(([program, time]) => [program, time / rounds]));
+  const cpu = {
+    through: ofOne(cpuSince(before.through, after.through)),
+    direct: ofOne(cpuSince(before.direct, after.direct)),
+  };
+  return { ...measured, cpu };
+}
+
+function programOf(commandLine: string): string {
+  if (/opencode(\.exe)? serve/.test(commandLine)) return "opencode";
+  if (commandLine.includes("sidecar.mjs")) return "sidecar";
+  if (commandLine.includes("postgres")) return "Postgres";
+  return commandLine.includes("server/main.ts") ? "server" : "other";
 }
 
 async function followAnswers(dormouse: RunningDormouse, sessionId: string) {

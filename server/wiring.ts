@@ -18,6 +18,7 @@ import type { Logger } from "./lib/logger.ts";
 import { createLoop, type Loop } from "./lib/loop.ts";
 import { createOutbound } from "./lib/outbound.ts";
 import { createSecretBox } from "./lib/secret-box.ts";
+import { createLiveStreams } from "./live/index.ts";
 import { announceModels } from "./models/announce-models.ts";
 import { createModels } from "./models/create-models.ts";
 import { createTurnCosts } from "./models/create-turn-costs.ts";
@@ -65,8 +66,8 @@ export interface Wiring {
   loops: Loop[];
   /** While the first run is due and the code was made here: whoever reads the terminal is to have it. */
   setupCode: string | null;
-  /** `/api/llm/*`; true when the request was its own. */
-  serveGateway(request: IncomingMessage, response: ServerResponse): boolean;
+  /** What Next need not see: model calls and the streams of session events. True when the request was one of these. */
+  serveBesideNext(request: IncomingMessage, response: ServerResponse): boolean;
   /** Takes over what a predecessor left running. After this, turns go on. */
   resume(signal: AbortSignal): Promise<void>;
   /** In this order: turns are left as they are, sandboxes put to sleep or left, the rest closed. */
@@ -157,6 +158,8 @@ export async function wire(input: WiringInput): Promise<Wiring> {
     },
   };
 
+  const streams = createLiveStreams(services);
+
   const sweep = createLoop({
     name: "sweep-expired",
     everyMilliseconds: sweepEveryMilliseconds,
@@ -200,7 +203,7 @@ export async function wire(input: WiringInput): Promise<Wiring> {
     services,
     loops: [sweep, sweepTurns, archiveRunning, sweepArchives],
     setupCode: config.setupCode === null && (await accounts.firstRun()) ? setupCode : null,
-    serveGateway: (request, response) => gateway.handle(request, response),
+    serveBesideNext: (request, response) => gateway.handle(request, response) || streams.handle(request, response),
     async resume(signal) {
       await lifecycle.adopt(signal);
       await turns.resume(signal);

@@ -9,6 +9,7 @@ import { createParser } from "eventsource-parser";
 
 /** The peer: the same opencode with the same model, spoken to without anything between. */
 export interface DirectOpencode extends AsyncDisposable {
+  pid: number;
   /** Milliseconds from sending the prompt to the first delta, to the last one, and to idle. */
   turn(prompt: string): Promise<{ first: number; last: number; end: number; deltas: number }>;
 }
@@ -70,6 +71,7 @@ export async function startDirectOpencode(modelUrl: string): Promise<DirectOpenc
   const events = await followEvents(`${url}/global/event`, headers);
 
   return {
+    pid: child.pid ?? 0,
     async turn(prompt) {
       let first = Number.NaN;
       let last = Number.NaN;

@@ -104,7 +104,7 @@ export async function start(options: {
   });
   http.addUpgradeHandler(next.upgrade);
   http.serve((request, response) =>
-    wired.serveGateway(request, response) ? undefined : next.handle(request, response),
+    wired.serveBesideNext(request, response) ? undefined : next.handle(request, response),
   );
   // Last in, first out: requests end before what they use.
   lifetime.add("requests", 4000, () => http.close({ graceMilliseconds: 3000 }));

@@ -1,0 +1,1 @@
+export { createLiveStreams, type LiveStreams } from "./live-streams.ts";

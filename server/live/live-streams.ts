@@ -1,0 +1,100 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Viewer } from "../auth/index.ts";
+import { readAuthSessionId } from "../auth/read-sign-in.ts";
+import { AppError, errorBody, isAppError, statusOf } from "../errors.ts";
+import { decodeCursor } from "../protocol/session-events.ts";
+import type { Services } from "../services.ts";
+import { type EventFrame, toFollowedFrame, toFrame } from "./event-frames.ts";
+import { streamEvents } from "./stream-events.ts";
+
+/**
+ * The streams of session events, served beside Next: each of their many small writes would otherwise pass through
+ * streams of Next's own, for each viewer.
+ */
+export interface LiveStreams {
+  /** True when the request was its own. */
+  handle(request: IncomingMessage, response: ServerResponse): boolean;
+}
+
+type LiveServices = Pick<Services, "admission" | "log" | "sessions" | "signInSecret" | "stopping" | "reportError">;
+type Frames = (signal: AbortSignal) => AsyncIterable<EventFrame>;
+
+const followedPath = "/api/v1/events";
+const sessionPath = /^\/api\/v1\/sessions\/([^/]+)\/events$/;
+
+export function createLiveStreams(services: LiveServices): LiveStreams {
+  const { log, sessions, stopping, reportError } = services;
+
+  async function answer(request: IncomingMessage, response: ServerResponse, url: URL): Promise<void> {
+    try {
+      const viewer = await requireViewer(services, request);
+      const [, sessionId] = sessionPath.exec(url.pathname) ?? [];
+      const frames = sessionId
+        ? await followOne({ request, url, viewer, sessionId })
+        : followAll({ request, url, viewer });
+      await streamEvents(response, { frames, stopping, onError: reportError });
+    } catch (error) {
+      const known = isAppError(error) ? error : new AppError("internal", "Something went wrong on the server.");
+      if (known !== error) known.reference = reportError(error);
+      response.writeHead(statusOf(known.kind), { "content-type": "application/json" });
+      response.end(JSON.stringify(errorBody(known)));
+    }
+  }
+
+  /** Goes on after the version in `Last-Event-ID` or `after`. */
+  async function followOne({ request, url, viewer, sessionId }: Following & { sessionId: string }): Promise<Frames> {
+    if (!(await sessions.find(viewer, sessionId))) throw new AppError("not-found", "There is no such session.");
+    const given = lastEventId(request, url) ?? "0";
+    const after = /^\d{1,15}$/.test(given) ? Number(given) : 0;
+    return async function* (signal) {
+      for await (const event of log.follow({ actor: viewer, sessionId, after, signal })) yield toFrame(event);
+    };
+  }
+
+  /** The browser's one connection: every session in `follow`, each after its version in `Last-Event-ID` or `after`. */
+  function followAll({ request, url, viewer }: Following): Frames {
+    const sessionIds = (url.searchParams.get("follow") ?? "").split(",").filter(Boolean);
+    const cursor = decodeCursor(lastEventId(request, url));
+    return async function* (signal) {
+      for await (const event of log.followMany({ actor: viewer, sessionIds, cursor, signal })) {
+        yield toFollowedFrame(event);
+      }
+    };
+  }
+
+  return {
+    handle(request, response) {
+      const path = (request.url ?? "").split("?")[0] ?? "";
+      if (path !== followedPath && !sessionPath.test(path)) return false;
+      if (request.method === "GET") void answer(request, response, new URL(request.url ?? "", "http://here.invalid"));
+      else response.writeHead(405, { allow: "GET" }).end();
+      return true;
+    },
+  };
+}
+
+interface Following {
+  request: IncomingMessage;
+  url: URL;
+  viewer: Viewer;
+}
+
+async function requireViewer(services: LiveServices, request: IncomingMessage): Promise<Viewer> {
+  const authSessionId = await readAuthSessionId(readCookies(request.headers.cookie ?? ""), services.signInSecret);
+  const viewer = authSessionId && (await services.admission.findViewer(authSessionId));
+  if (!viewer) throw new AppError("unauthenticated", "Please sign in.");
+  return viewer;
+}
+
+function readCookies(header: string): Record<string, string> {
+  const pairs = header.split(";").map((pair) => {
+    const [name = "", ...value] = pair.split("=");
+    return [name.trim(), value.join("=").trim()] as const;
+  });
+  return Object.fromEntries(pairs);
+}
+
+function lastEventId(request: IncomingMessage, url: URL): string | null {
+  const header = request.headers["last-event-id"];
+  return typeof header === "string" ? header : url.searchParams.get("after");
+}
