@@ -54,7 +54,10 @@ test("an empty message cannot be sent, one of 1 MB is refused in words, and noth
     expect(answer.status()).toBe(status);
     expect(await answer.json()).toMatchObject({ error: { kind, message: expect.stringMatching(/^[A-Z].*\.$/) } });
   }
-  expect(await (await page.request.get(`/api/v1/sessions/${sessionId}/turns`)).json()).toEqual({ turns: [] });
+  expect(await (await page.request.get(`/api/v1/sessions/${sessionId}/turns`)).json()).toEqual({
+    turns: [],
+    earlier: null,
+  });
 });
 
 test("a session that is unknown, or another person's, is not there: neither page nor API", async ({
@@ -75,6 +78,7 @@ test("a session that is unknown, or another person's, is not there: neither page
       ["DELETE", at],
       ["GET", `${at}/turns`],
       ["POST", `${at}/turns`],
+      ["GET", `${at}/queue`],
       ["POST", `${at}/stop`],
       ["GET", `${at}/events`],
       ["GET", `${at}/files?path=`],
