@@ -3,13 +3,18 @@ import { sseResponse, toFollowedFrame } from "@/app/lib/sse.ts";
 import { requireUser } from "@/server/auth/require-user.ts";
 import { decodeCursor } from "@/server/protocol/session-events.ts";
 import { services } from "@/server/services.ts";
+import { followedSessions } from "@/server/sessions/index.ts";
 
-/** The browser's one connection: every session in `follow`, each after its version in `Last-Event-ID` or `after`. */
+/**
+ * The browser's one connection: every session in `follow`, each after its version in `Last-Event-ID` or `after`. 400
+ * for more than `maxFollowedSessions`.
+ */
 export const GET = route(async (request) => {
   const viewer = await requireUser();
   const { log, stopping, reportError } = services();
   const { searchParams } = new URL(request.url);
-  const sessionIds = (searchParams.get("follow") ?? "").split(",").filter(Boolean);
+  // Before the stream begins, so that too many are a refusal and not a broken stream.
+  const sessionIds = followedSessions((searchParams.get("follow") ?? "").split(",").filter(Boolean));
   const cursor = decodeCursor(request.headers.get("last-event-id") ?? searchParams.get("after"));
   return sseResponse({
     viewer: request.signal,
