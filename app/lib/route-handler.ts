@@ -1,4 +1,4 @@
-import { AppError, errorBody, isAppError, statusOf } from "@/server/errors.ts";
+import { AppError, errorBody, faultError, isAppError, statusOf } from "@/server/errors.ts";
 import { services } from "@/server/services.ts";
 
 type Parameters = Record<string, string>;
@@ -12,16 +12,22 @@ export function route<P extends Parameters = Parameters>(
       refuseForeignOrigin(request);
       return await handle(request, await context.params);
     } catch (error) {
-      const known = isAppError(error) ? error : internal(error);
+      const known = isAppError(error) ? withReference(error) : internal(error);
       return Response.json(errorBody(known), { status: statusOf(known.kind) });
     }
   };
 }
 
 function internal(error: unknown): AppError {
-  const unknown = new AppError("internal", "Something went wrong on the server.", { cause: error });
+  const unknown = faultError("internal", { cause: error });
   unknown.reference = services().reportError(error);
   return unknown;
+}
+
+/** What broke is in words for people; an admin finds the rest under the reference. */
+function withReference(error: AppError): AppError {
+  if (error.cause !== undefined && statusOf(error.kind) >= 500) error.reference ??= services().reportError(error);
+  return error;
 }
 
 function refuseForeignOrigin(request: Request): void {

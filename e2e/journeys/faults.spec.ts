@@ -1,3 +1,4 @@
+import { causes } from "../../server/protocol/causes.ts";
 import { startModelServer } from "../fixtures/model-server.ts";
 import { useProvider } from "../fixtures/providers.ts";
 import {
@@ -161,7 +162,7 @@ test("an agent that is killed in mid-turn ends it as failed with the cause, and 
 }) => {
   await beginSession(page, "run `echo before; kill -9 $PPID`");
   await expect(transcript(page).getByText(failure)).toBeVisible({ timeout: turnPatience });
-  await expect(transcript(page).getByText(/The agent ended: /)).toBeVisible();
+  await expect(transcript(page).getByText(causes["agent-ended"].message)).toBeVisible();
   await expect(stopButton(page)).toBeHidden();
   await send(page, "my name is Bo");
   await expect(answers(page).last()).toContainText("I will remember that", { timeout: turnPatience });

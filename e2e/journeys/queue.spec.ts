@@ -48,7 +48,7 @@ test("a long queue shows its head, opens to all of it, and takes no more than it
       expect((await post(`message ${number}`)).status()).toBe(202);
     }
     await page.getByLabel("Message to the agent").fill("one more");
-    await page.getByRole("button", { name: "Send", exact: true }).click();
+    await page.getByLabel("Message to the agent").press("Enter");
     await expect(page.getByText("This message was not sent")).toBeVisible();
     await expect(page.getByText("The queue of this session is full")).toBeVisible();
   } finally {
