@@ -56,6 +56,11 @@ export function faultError(fault: CauseName, details: Omit<ErrorDetails, "fault"
   return new AppError(kind, message, { ...details, fault });
 }
 
+/** Its message leaves out what only an admin can use: that is under a reference in the log. */
+export function needsReference(error: AppError): boolean {
+  return error.reference === undefined && error.cause !== undefined && statusByKind[error.kind] >= 500;
+}
+
 export function isAppError(value: unknown): value is AppError {
   return typeof value === "object" && value !== null && brand in value;
 }

@@ -3,8 +3,9 @@ import { headers } from "next/headers";
 import { unstable_rethrow } from "next/navigation";
 import type { z } from "zod";
 import type { Failure, Outcome } from "@/components/ui/outcome.ts";
-import { isAppError } from "@/server/errors.ts";
+import { isAppError, needsReference } from "@/server/errors.ts";
 import { parseInput } from "@/server/lib/parse-input.ts";
+import { causes } from "@/server/protocol/causes.ts";
 import { services } from "@/server/services.ts";
 
 interface ActionOptions<Schema extends z.ZodType, Value> {
@@ -31,8 +32,9 @@ export function action<Schema extends z.ZodType, Value>(options: ActionOptions<S
 
 async function toFailure(error: unknown): Promise<Failure> {
   if (!isAppError(error)) {
-    return { ok: false, message: "Something went wrong on the server.", reference: services().reportError(error) };
+    return { ok: false, message: causes.internal.message, reference: services().reportError(error) };
   }
+  if (needsReference(error)) error.reference = services().reportError(error);
   const failure: Failure = { ok: false, message: error.message, reference: error.reference };
   if (error.kind !== "unauthenticated") return failure;
   const path = (await headers()).get("x-dormouse-path") ?? "/";

@@ -1,4 +1,4 @@
-import { AppError, errorBody, faultError, isAppError, statusOf } from "@/server/errors.ts";
+import { AppError, errorBody, faultError, isAppError, needsReference, statusOf } from "@/server/errors.ts";
 import { services } from "@/server/services.ts";
 
 type Parameters = Record<string, string>;
@@ -24,9 +24,8 @@ function internal(error: unknown): AppError {
   return unknown;
 }
 
-/** What broke is in words for people; an admin finds the rest under the reference. */
 function withReference(error: AppError): AppError {
-  if (error.cause !== undefined && statusOf(error.kind) >= 500) error.reference ??= services().reportError(error);
+  if (needsReference(error)) error.reference = services().reportError(error);
   return error;
 }
 

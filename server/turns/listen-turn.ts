@@ -128,7 +128,9 @@ async function lookAtAgent(
 
 /** Out of reach for now: the bus decides when that has been too long, and the watch. */
 function tolerate(error: unknown): "unreachable" {
-  if (isAppError(error) && (error.kind === "unavailable" || error.kind === "timeout")) return "unreachable";
+  const isAway = isAppError(error) && (error.kind === "unavailable" || error.kind === "timeout");
+  // The database is not the agent: what could not be written is lost to this turn.
+  if (isAway && error.code !== "database") return "unreachable";
   throw error;
 }
 
