@@ -65,7 +65,10 @@ export function createDatabase(applicationUrl: string, options: { connections?: 
     async ping() {
       let timer: NodeJS.Timeout | undefined;
       const late = new Promise<never>((_, reject) => {
-        timer = setTimeout(() => reject(new Error("The database did not answer within two seconds.")), 2_000);
+        timer = setTimeout(
+          () => reject(Object.assign(new Error("No answer within two seconds."), { code: "DATABASE_LATE" })),
+          2_000,
+        );
       });
       await Promise.race([database.execute(sql`select 1`), late]).finally(() => clearTimeout(timer));
     },

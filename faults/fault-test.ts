@@ -108,7 +108,7 @@ export async function createFaultTest(): Promise<FaultTest> {
       const state = await test.follow(run, (now) => endsOf(now).length >= run.turnIds.length, milliseconds);
       expect(endsOf(state), "each turn ends once, in order").toEqual(run.turnIds);
       expect(state.entries.filter(({ open }) => open)).toEqual([]);
-      const turns = await server.services.turns.list(server.viewer, run.sessionId);
+      const { turns } = await server.services.turns.list(server.viewer, run.sessionId);
       expect(turns.filter((turn) => !turnOutcomes.some((outcome) => outcome === turn.state))).toEqual([]);
       return state;
     },

@@ -1,3 +1,4 @@
+import { type CauseName, causes } from "./protocol/causes.ts";
 import { type ErrorKind, statusByKind } from "./protocol/error-kinds.ts";
 
 /**
@@ -10,11 +11,13 @@ export type { ErrorKind };
 export type Refusal = "lease-superseded" | "lease-elsewhere" | "turn-moved" | "no-session";
 
 /** What a turn that fails with the error says as its code; an answer of opencode has its status. */
-export type FailureCode = "wake-failed" | "stream-error" | `${number}`;
+export type FailureCode = "wake-failed" | "stream-error" | "database" | "internal" | `${number}`;
 
 export interface ErrorDetails {
   cause?: unknown;
   refusal?: Refusal | undefined;
+  /** What broke, of the table in protocol/causes.ts. */
+  fault?: CauseName | undefined;
   code?: FailureCode | undefined;
   /** opencode's, or its provider's. */
   requestId?: string | undefined;
@@ -31,18 +34,37 @@ export class AppError extends Error {
   readonly [brand] = true;
   readonly kind: ErrorKind;
   readonly refusal: Refusal | undefined;
+  readonly fault: CauseName | undefined;
   readonly code: FailureCode | undefined;
   readonly requestId: string | undefined;
   reference: string | undefined;
 
-  constructor(kind: ErrorKind, message: string, { cause, refusal, code, requestId }: ErrorDetails = {}) {
+  constructor(kind: ErrorKind, message: string, { cause, refusal, fault, code, requestId }: ErrorDetails = {}) {
     super(message, cause === undefined ? undefined : { cause });
     this.name = "AppError";
     this.kind = kind;
     this.refusal = refusal;
+    this.fault = fault;
     this.code = code;
     this.requestId = requestId;
   }
+}
+
+/** Something broke that the table of causes has words for. */
+export function faultError(fault: CauseName, details: Omit<ErrorDetails, "fault"> = {}): AppError {
+  const { kind, message } = causes[fault];
+  return new AppError(kind, message, { ...details, fault });
+}
+
+/**
+ * For whoever is answered. What nobody expected, and what an admin alone can use of a failure, is left out: it is in the
+ * log, under the reference that `report` gives.
+ */
+export function toReportedError(error: unknown, report: (error: unknown) => string): AppError {
+  const known = isAppError(error) ? error : faultError("internal", { cause: error });
+  const isHidden = known.cause !== undefined && statusByKind[known.kind] >= 500;
+  if (isHidden) known.reference ??= report(error);
+  return known;
 }
 
 export function isAppError(value: unknown): value is AppError {

@@ -10,10 +10,10 @@ import { cataloguePath } from "./boot/build-catalogue.ts";
 import { deriveKey } from "./boot/master-key.ts";
 import type { Config } from "./config.ts";
 import { createNetwork } from "./egress/create-network.ts";
-import { AppError } from "./errors.ts";
 import { claimFileStore, createFileStore, type FileStore } from "./file-store/index.ts";
 import { createFiles } from "./files/create-files.ts";
 import type { DemoPace } from "./gateway/demo-model/create-demo-model.ts";
+import { explainDatabase } from "./lib/explain-database.ts";
 import type { Logger } from "./lib/logger.ts";
 import { createLoop, type Loop } from "./lib/loop.ts";
 import { createOutbound } from "./lib/outbound.ts";
@@ -86,7 +86,7 @@ const claimMilliseconds = 5_000;
 /** The composition root: alone makes adapters and hands them to those who use them. */
 export async function wire(input: WiringInput): Promise<Wiring> {
   const { config, masterKey, logger, publicUrl, stopping } = input;
-  const database = (input.createDatabase ?? createDatabase)(input.applicationUrl);
+  const database = explainDatabase((input.createDatabase ?? createDatabase)(input.applicationUrl));
   const secretBox = createSecretBox(deriveKey(masterKey, "stored-secrets"));
   const catalogue = await loadModelCatalogue(cataloguePath(input.root), logger);
   const { permits, ...network } = createNetwork({ database, server: config.egress });
@@ -146,11 +146,7 @@ export async function wire(input: WiringInput): Promise<Wiring> {
     files,
     snapshots,
     stopping,
-    async requireReady() {
-      await database.ping().catch((error: unknown) => {
-        throw new AppError("unavailable", "The database does not answer.", { cause: error });
-      });
-    },
+    requireReady: () => database.ping(),
     reportError(error) {
       const reference = randomBytes(5).toString("hex");
       logger.error({ reference, err: error }, "unexpected error");

@@ -1,3 +1,4 @@
+import { type CauseName, causes } from "../server/protocol/causes.ts";
 import { type ErrorKind, statusByKind } from "../server/protocol/error-kinds.ts";
 
 /** A refusal with a text that may be shown. */
@@ -18,6 +19,11 @@ export class Problem extends Error {
   }
 }
 
+/** Something broke that the table of causes has words for. */
+export function fault(name: CauseName, cause: unknown): Problem {
+  return new Problem(causes[name].kind, causes[name].message, { cause });
+}
+
 export function problemBody(problem: { kind: ErrorKind; message: string; code?: string | undefined }): string {
   const { kind, message, code } = problem;
   return JSON.stringify({ error: { kind, message, ...(code && { code }) } });
@@ -26,7 +32,7 @@ export function problemBody(problem: { kind: ErrorKind; message: string; code?: 
 /** Anything thrown, as a refusal; what was not foreseen keeps its text for the log only. */
 export function problemOf(error: unknown): Problem {
   if (error instanceof Problem) return error;
-  return new Problem("internal", "The sandbox's sidecar failed on this request.", { cause: error });
+  return fault("sandbox-failed", error);
 }
 
 export function codeOf(error: unknown): string | undefined {

@@ -3,7 +3,7 @@ import { headers } from "next/headers";
 import { unstable_rethrow } from "next/navigation";
 import type { z } from "zod";
 import type { Failure, Outcome } from "@/components/ui/outcome.ts";
-import { isAppError } from "@/server/errors.ts";
+import { toReportedError } from "@/server/errors.ts";
 import { parseInput } from "@/server/lib/parse-input.ts";
 import { services } from "@/server/services.ts";
 import { refuseBrokenText } from "./refuse-broken-text.ts";
@@ -32,11 +32,9 @@ export function action<Schema extends z.ZodType, Value>(options: ActionOptions<S
 }
 
 async function toFailure(error: unknown): Promise<Failure> {
-  if (!isAppError(error)) {
-    return { ok: false, message: "Something went wrong on the server.", reference: services().reportError(error) };
-  }
-  const failure: Failure = { ok: false, message: error.message, reference: error.reference };
-  if (error.kind !== "unauthenticated") return failure;
+  const { kind, message, reference } = toReportedError(error, services().reportError);
+  const failure: Failure = { ok: false, message, reference };
+  if (kind !== "unauthenticated") return failure;
   const path = (await headers()).get("x-dormouse-path") ?? "/";
   return { ...failure, leadsTo: `/sign-in?next=${encodeURIComponent(path)}` };
 }

@@ -1,4 +1,4 @@
-import { AppError, errorBody, isAppError, statusOf } from "@/server/errors.ts";
+import { errorBody, statusOf, toReportedError } from "@/server/errors.ts";
 import { services } from "@/server/services.ts";
 
 type Parameters = Record<string, string | string[]>;
@@ -11,14 +11,8 @@ export function route<P extends Parameters = Record<string, string>>(
     try {
       return await handle(request, await context.params);
     } catch (error) {
-      const known = isAppError(error) ? error : internal(error);
+      const known = toReportedError(error, services().reportError);
       return Response.json(errorBody(known), { status: statusOf(known.kind) });
     }
   };
-}
-
-function internal(error: unknown): AppError {
-  const unknown = new AppError("internal", "Something went wrong on the server.", { cause: error });
-  unknown.reference = services().reportError(error);
-  return unknown;
 }

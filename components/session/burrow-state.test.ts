@@ -9,6 +9,7 @@ const session: SessionState = {
   runningTurnId: null,
   stopRequested: false,
   queue: [],
+  queueRest: [],
   sandbox: { state: "running", cause: null },
   memory: { status: "intact", cause: null, at: null },
   recovery: { savedAt: null, saving: false, problem: null, restoring: false },

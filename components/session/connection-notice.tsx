@@ -1,5 +1,6 @@
 "use client";
 
+import { maxFollowedSessions } from "@/server/protocol/limits.ts";
 import { useLate } from "../ui/use-late.ts";
 import { useConnectionStatus } from "./event-connection.ts";
 import { Elapsed } from "./transcript/elapsed.tsx";
@@ -29,6 +30,8 @@ export function ConnectionNotice() {
               Sign in again
             </a>
           </>
+        ) : status.state === "crowded" ? (
+          `This page is not updated: ${maxFollowedSessions} other sessions are open in this browser, and no more can be followed at once. Close some of their tabs, or reload this page to follow it instead of another.`
         ) : status.state === "connecting" ? (
           "Connecting to the server …"
         ) : (

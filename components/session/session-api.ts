@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { queuedTurn } from "@/server/protocol/session-events.ts";
 import { fileList } from "@/server/protocol/sidecar.ts";
 import { snapshotFiles, snapshotList, snapshotRestored, snapshotTaken } from "@/server/protocol/snapshots.ts";
 import type { Outcome } from "../ui/outcome.ts";
@@ -11,11 +12,24 @@ const archiveDeadline = 10 * 60_000;
 const readDeadline = 2 * 60_000;
 
 const turnAnswer = z.object({ turn: z.object({ id: z.string() }) });
+const wholeTurn = z.object({ turn: z.object({ prompt: z.string() }) });
+const queueAnswer = z.object({ queue: z.array(queuedTurn) });
 const problem = z.object({ error: z.object({ message: z.string(), reference: z.string().optional() }) });
 
 export function startTurn(sessionId: string, { prompt, idempotencyKey }: { prompt: string; idempotencyKey: string }) {
   const body = { prompt: storable(prompt), idempotencyKey };
   return call({ method: "POST", path: `${at(sessionId)}/turns`, body, answer: turnAnswer });
+}
+
+/** With all its words; what waits is shown with the first of them. */
+export function readTurn(sessionId: string, turnId: string) {
+  const path = `${at(sessionId)}/turns/${encodeURIComponent(turnId)}`;
+  return call({ method: "GET", path, answer: wholeTurn });
+}
+
+/** All that waits. */
+export function listQueue(sessionId: string, signal: AbortSignal) {
+  return call({ method: "GET", path: `${at(sessionId)}/queue`, answer: queueAnswer, signal });
 }
 
 export function stopTurn(sessionId: string) {

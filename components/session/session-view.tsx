@@ -23,6 +23,7 @@ import { Column, Transcript } from "./transcript/transcript.tsx";
 const views = { talk: "Transcript", files: "Files", changes: "Changes", snapshots: "Snapshots" } as const;
 type View = keyof typeof views;
 const unknownRecovery: RecoveryPoint = { savedAt: null, saving: false, problem: null, restoring: false };
+const none: never[] = [];
 const panels: View[] = ["files", "changes", "snapshots"];
 
 interface SessionViewProps {
@@ -108,7 +109,8 @@ function Conversation({ sessionId, state, remark }: { sessionId: string; state: 
             <BurrowLine state={burrow.line} />
             <QueueList
               sessionId={sessionId}
-              queue={session?.queue ?? []}
+              queue={session?.queue ?? none}
+              rest={session?.queueRest ?? none}
               running={running !== null}
               outbox={outbox.items.filter((item) => item !== waiting)}
               onRetry={outbox.retry}

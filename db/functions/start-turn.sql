@@ -2,7 +2,8 @@
 -- With a held sandbox the turn begins at once, as write_log would begin it, with what a takeover has to
 -- know of its prompt: where nothing else of the session runs or waits, the session lives in that sandbox
 -- and the lease is still held. The session's row is locked first, as in write_log. `open` is what is to
--- run next. No row when there is no such session.
+-- run next. No row when there is no such session; a row without a turn when its queue is full: the figures are
+-- those of `queueLimits` in server/protocol/limits.ts.
 CREATE OR REPLACE FUNCTION start_turn(
   for_tenant uuid, for_user uuid, for_session uuid, prompt_text text, key text,
   held_sandbox uuid, held_epoch bigint, message_id text, event bigint, boot uuid, origin text)
@@ -13,6 +14,7 @@ DECLARE
   made turns;
   begun_number bigint;
   begun_version bigint;
+  is_full boolean;
   -- As exact as it is stored.
   moment timestamptz := date_trunc('milliseconds', now());
 BEGIN
@@ -20,12 +22,20 @@ BEGIN
     set_config('dormouse.user_id', for_user::text, true), set_config('dormouse.role', 'user', true);
   PERFORM FROM sessions WHERE id = for_session FOR NO KEY UPDATE;
   IF NOT FOUND THEN RETURN; END IF;
-  INSERT INTO turns (tenant_id, user_id, session_id, prompt, idempotency_key, position)
+  SELECT count(*) >= 50 OR coalesce(sum(octet_length(prompt)), 0) + octet_length(prompt_text) > 4194304 INTO is_full
+  FROM turns WHERE session_id = for_session AND state = 'queued';
+  INSERT INTO turns (tenant_id, user_id, session_id, prompt, idempotency_key, request_hash, position)
   SELECT for_tenant, for_user, for_session, prompt_text, key,
+    encode(sha256(convert_to(prompt_text, 'UTF8')), 'hex'),
     coalesce((SELECT max(position) FROM turns WHERE session_id = for_session), 0) + 1
+  WHERE NOT is_full
   ON CONFLICT (session_id, idempotency_key) DO NOTHING RETURNING * INTO made;
   IF made.id IS NULL THEN
     SELECT * INTO made FROM turns WHERE session_id = for_session AND idempotency_key = key;
+    IF NOT FOUND THEN
+      RETURN QUERY SELECT NULL::jsonb, NULL::jsonb, NULL::bigint, NULL::bigint, moment;
+      RETURN;
+    END IF;
   ELSIF held_sandbox IS NOT NULL
     AND NOT EXISTS (SELECT FROM turns
       WHERE session_id = for_session AND state IN ('running', 'queued') AND id <> made.id)

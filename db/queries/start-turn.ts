@@ -19,7 +19,8 @@ export interface TurnStart {
 }
 
 export interface StartedTurnRow {
-  turn: Record<string, unknown>;
+  /** That of the same key, where there is one; it may have been asked for with other words. Null when the queue is full. */
+  turn: Record<string, unknown> | null;
   /** What is to run next in the session. */
   open: Record<string, unknown> | null;
   /** Of its prompt's entry, where it began. */
@@ -27,7 +28,7 @@ export interface StartedTurnRow {
 }
 
 interface Row {
-  turn: Record<string, unknown>;
+  turn: Record<string, unknown> | null;
   open: Record<string, unknown> | null;
   number: string | null;
   version: string | null;

@@ -83,6 +83,8 @@ export const turns = pgTable(
     /** While it is queued: it joins the running turn as soon as that can take it. */
     sendNowAt: at("send_now_at"),
     idempotencyKey: text("idempotency_key").notNull(),
+    /** SHA-256 of the words that came with the key; the prompt may be edited since. Null of turns older than this column. */
+    requestHash: text("request_hash"),
     hostTurnId: uuid("host_turn_id"),
     /** Our own ascending id of the user's message in opencode: the retry key. */
     agentMessageId: text("agent_message_id"),

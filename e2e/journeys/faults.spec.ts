@@ -1,5 +1,6 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { causes } from "../../server/protocol/causes.ts";
 import { startModelServer } from "../fixtures/model-server.ts";
 import { useProvider } from "../fixtures/providers.ts";
 import { findSandbox } from "../fixtures/sandbox-view.ts";
@@ -60,7 +61,10 @@ test("an empty message cannot be sent, one of 1 MB is refused in words, and noth
     expect(answer.status()).toBe(status);
     expect(await answer.json()).toMatchObject({ error: { kind, message: expect.stringMatching(/^[A-Z].*\.$/) } });
   }
-  expect(await (await page.request.get(`/api/v1/sessions/${sessionId}/turns`)).json()).toEqual({ turns: [] });
+  expect(await (await page.request.get(`/api/v1/sessions/${sessionId}/turns`)).json()).toEqual({
+    turns: [],
+    earlier: null,
+  });
 });
 
 test("a session that is unknown, or another person's, is not there: neither page nor API", async ({
@@ -81,6 +85,7 @@ test("a session that is unknown, or another person's, is not there: neither page
       ["DELETE", at],
       ["GET", `${at}/turns`],
       ["POST", `${at}/turns`],
+      ["GET", `${at}/queue`],
       ["POST", `${at}/stop`],
       ["GET", `${at}/events`],
       ["GET", `${at}/files?path=`],
@@ -168,7 +173,7 @@ test("an agent that is killed in mid-turn ends it as failed with the cause, and 
 }) => {
   await beginSession(page, "run `echo before; kill -9 $PPID`");
   await expect(transcript(page).getByText(failure)).toBeVisible({ timeout: turnPatience });
-  await expect(transcript(page).getByText(/The agent ended: /)).toBeVisible();
+  await expect(transcript(page).getByText(causes["agent-ended"].message)).toBeVisible();
   await expect(stopButton(page)).toBeHidden();
   await send(page, "my name is Bo");
   await expect(answers(page).last()).toContainText("I will remember that", { timeout: turnPatience });

@@ -1,4 +1,5 @@
 import { AppError, type ErrorKind, isAppError } from "../errors.ts";
+import { causes } from "../protocol/causes.ts";
 import { sidecarProblem, supersededCode } from "../protocol/sidecar.ts";
 import { superseded } from "../sandboxes/index.ts";
 import { requestIdOf, shorten } from "./agent-failure.ts";
@@ -20,7 +21,8 @@ export function createAgentError(input: {
   // Of the sidecar itself: opencode's own errors have a name, not a kind.
   if (problem.success) return new AppError(kindByStatus[input.status] ?? "upstream", problem.data.error.message);
   const said = shorten(messageOf(body) ?? input.body);
-  const message = `The agent could not ${input.what} (${input.status})${said ? `: ${said}` : "."}`;
+  const words = said.replace(/[.\s]+$/, "");
+  const message = `The agent could not ${input.what}.${words ? ` It said: “${words}”.` : ""} Try again in a moment.`;
   return new AppError(kindByStatus[input.status] ?? "upstream", message, {
     code: `${input.status}`,
     requestId: requestIdOf(input.headers, body),
@@ -29,7 +31,7 @@ export function createAgentError(input: {
 
 /** What a turn says about an error of the client or of the event bus. */
 export function failureOfError(error: unknown): AgentFailure {
-  if (!isAppError(error)) return { code: "agent-error", message: "The agent could not be reached." };
+  if (!isAppError(error)) return { code: "internal", message: causes.internal.message };
   const { kind, message, code, requestId } = error;
   return {
     code: code ?? (kind === "timeout" ? "timeout" : "agent-error"),

@@ -1,3 +1,4 @@
+import { ownProblems, providerCause } from "../protocol/causes.ts";
 import { isFields } from "./tool-content.ts";
 import type { AgentFailure } from "./translator-state.ts";
 
@@ -7,9 +8,7 @@ const maxOfABody = 200;
 export function failureOfAgent(error: unknown): AgentFailure & { terminal: boolean } {
   const { name, data: given } = isFields(error) ? error : {};
   const data = isFields(given) ? given : {};
-  const message = shorten(
-    firstText(data.message, data.responseBody, name) || "The agent failed without giving a reason.",
-  );
+  const message = messageOf(data) || shorten(String(name ?? "")) || "The agent failed without giving a reason.";
   const requestId = requestIdOf(data.responseHeaders, data);
   return {
     code: codeOf(name, data),
@@ -39,6 +38,22 @@ export function requestIdOf(headers: unknown, body: unknown): string | undefined
 /** The first line, at most 200 characters: stack traces are not for people. */
 export function shorten(text: string): string {
   return text.trim().split("\n", 1)[0]?.slice(0, maxOfABody) ?? "";
+}
+
+/** What a provider refused is explained; what Dormouse refused in its place says all there is to say. */
+function messageOf(data: Record<string, unknown>): string {
+  const said = shorten(firstText(data.message, data.responseBody));
+  const { statusCode } = data;
+  return typeof statusCode !== "number" || isOwnProblem(data.responseBody) ? said : providerCause(statusCode, said);
+}
+
+function isOwnProblem(body: unknown): boolean {
+  try {
+    const answer: unknown = JSON.parse(String(body));
+    return isFields(answer) && isFields(answer.error) && answer.error.by === ownProblems;
+  } catch {
+    return false;
+  }
 }
 
 function codeOf(name: unknown, data: Record<string, unknown>): string {

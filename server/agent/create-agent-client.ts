@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
-import { AppError, isAppError } from "../errors.ts";
+import { AppError, faultError, isAppError } from "../errors.ts";
 import type { SidecarClient, SidecarRequest } from "../sandboxes/sidecar-client.ts";
 import { createAgentError } from "./agent-error.ts";
 import { idBefore, isAgentSessionId, partIdOf } from "./agent-ids.ts";
@@ -68,9 +68,9 @@ export function createAgentClient({ sidecar, timeouts, onDeleteFailed }: AgentCl
       return { status, headers, text: await readText(body, signal) };
     } catch (error) {
       if (call.signal.aborted) throw call.signal.reason;
-      if (timeout.aborted) throw new AppError("timeout", `The agent took too long to ${call.what}.`, { cause: error });
+      if (timeout.aborted) throw faultError("agent-late", { cause: error });
       if (isAppError(error)) throw error;
-      throw new AppError("unavailable", `The agent could not be reached to ${call.what}.`, { cause: error });
+      throw faultError("agent-away", { cause: error });
     }
   }
 
@@ -124,7 +124,7 @@ export function createAgentClient({ sidecar, timeouts, onDeleteFailed }: AgentCl
   async function requireReplayed({ info, messages }: Replay, signal: AbortSignal): Promise<void> {
     const found = new Set((await client.listMessages(info.id, signal)).flatMap(idsOf));
     if (messages.flatMap(idsOf).every((id) => found.has(id))) return;
-    throw new AppError("upstream", "The agent did not load the whole conversation.");
+    throw faultError("agent-answer", { cause: new Error("Not the whole conversation was loaded") });
   }
 
   const client: AgentClient = {
@@ -234,7 +234,7 @@ export function createAgentClient({ sidecar, timeouts, onDeleteFailed }: AgentCl
         query.set("limit", String(olderMessages));
         query.set("before", next);
       }
-      throw new AppError("upstream", "The agent's list of messages does not end.");
+      throw faultError("agent-answer", { cause: new Error("The list of messages does not end") });
     },
 
     async listBusy(directory, signal) {
@@ -340,16 +340,17 @@ async function readText(body: AsyncIterable<Uint8Array | string>, signal: AbortS
     signal.throwIfAborted();
     const bytes = Buffer.from(chunk as Uint8Array);
     size += bytes.length;
-    if (size > maxAnswerBytes) throw new AppError("too-large", "The agent's answer is too large.");
+    if (size > maxAnswerBytes)
+      throw faultError("agent-answer", { cause: new Error(`More than ${maxAnswerBytes} bytes`) });
     chunks.push(bytes);
   }
   return Buffer.concat(chunks).toString("utf8");
 }
 
-function parseAs<Schema extends z.ZodType>(text: string, schema: Schema, what: string): z.infer<Schema> {
+function parseAs<Schema extends z.ZodType>(text: string, schema: Schema, _what: string): z.infer<Schema> {
   const parsed = schema.safeParse(parseJson(text));
   if (parsed.success) return parsed.data;
-  throw new AppError("upstream", `The agent's answer could not be read: ${what}.`, { cause: parsed.error });
+  throw faultError("agent-answer", { cause: parsed.error });
 }
 
 function parseJson(text: string): unknown {

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test } from "vitest";
+import { causes } from "../protocol/causes.ts";
 import type { NumberedEvent } from "../protocol/sidecar.ts";
 import type { SidecarClient } from "../sandboxes/sidecar-client.ts";
 import { createEventBus, type EventBus } from "./event-bus.ts";
@@ -93,7 +94,7 @@ describe("the event bus", () => {
     source.goAway();
     await expect(reader.next()).rejects.toMatchObject({ kind: "unavailable", code: "stream-error" });
     expect(bus.dead).toBe(true);
-    expect(() => bus.subscribe({ root: "ses_root", after: 0 })).toThrow("can no longer be read");
+    expect(() => bus.subscribe({ root: "ses_root", after: 0 })).toThrow(causes["agent-lost"].message);
   });
 
   test("counts a sidecar that accepts but never speaks as away", async () => {

@@ -80,7 +80,7 @@ export function createEventBus(input: {
     },
     subscribe({ root, children = [], after }) {
       if (dead) throw dead.error;
-      if (closing.signal.aborted) throw streamError("The agent's events can no longer be read.");
+      if (closing.signal.aborted) throw streamError();
       if (!reading) start(after);
       const tree = createSessionTree(root, children);
       const subscriber = createSubscription({

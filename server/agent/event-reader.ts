@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { AppError } from "../errors.ts";
+import { type AppError, faultError } from "../errors.ts";
 import type { NumberedEvent } from "../protocol/sidecar.ts";
 import type { SidecarClient } from "../sandboxes/sidecar-client.ts";
 import { agentTimeouts } from "./create-agent-client.ts";
@@ -49,14 +49,14 @@ export async function readEvents(input: {
     }
     input.onLost?.();
     if (awaySince === Number.POSITIVE_INFINITY) awaySince = performance.now();
-    if (away() <= 0) throw streamError("The agent's events can no longer be read.", failure);
+    if (away() <= 0) throw streamError(failure);
     await sleep(Math.min(pause, away()), undefined, { signal }).catch(() => signal.throwIfAborted());
     pause = Math.min(pause * 2, timings.maxPauseMilliseconds);
   }
 }
 
-export function streamError(message: string, cause?: unknown): AppError {
-  return new AppError("unavailable", message, { cause, code: "stream-error" });
+export function streamError(cause?: unknown): AppError {
+  return faultError("agent-lost", { cause, code: "stream-error" });
 }
 
 async function readOnce(
@@ -64,7 +64,7 @@ async function readOnce(
   { patience, onConnected }: { patience: number; onConnected(): void },
 ): Promise<"enough" | undefined> {
   const attempt = new AbortController();
-  const late = setTimeout(() => attempt.abort(new AppError("timeout", "The sidecar did not answer.")), patience);
+  const late = setTimeout(() => attempt.abort(faultError("sandbox-late")), patience);
   const either = AbortSignal.any([signal, attempt.signal]);
   try {
     for await (const event of sidecar.events(position(), either)) {

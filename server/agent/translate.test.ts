@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { providerCause } from "../protocol/causes.ts";
 import type { NumberedEvent } from "../protocol/sidecar.ts";
 import { recallMessages, settle } from "./settle.ts";
 import { applyChanges, createTestLog } from "./test-capture.ts";
@@ -152,7 +153,7 @@ describe("the translation", () => {
     const data = { message: "slow down", statusCode: 429, responseHeaders: { "x-request-id": "req_1" } };
     turn.agent("session.error", { error: { name: "APIError", data } });
     expect(turn.signals).toEqual([
-      { type: "error", code: "429", message: "slow down", requestId: "req_1", terminal: true },
+      { type: "error", code: "429", message: providerCause(429, "slow down"), requestId: "req_1", terminal: true },
     ]);
   });
 

@@ -36,7 +36,7 @@ export function createEgress(options: EgressOptions): Egress {
 
   async function open(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
     const caller = await findCaller(request.headers);
-    if (!caller) return refuse(socket, 407, "This sandbox's access has ended.");
+    if (!caller) return refuse(socket, 407, "This sandbox's access to the network has ended.");
     const count = counts.get(caller.sandboxId) ?? 0;
     if (count >= maxTunnels)
       return refuse(socket, 429, `A sandbox can have at most ${maxTunnels} connections at once.`);

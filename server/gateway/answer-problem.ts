@@ -1,5 +1,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { isAppError, statusOf } from "../errors.ts";
 import type { ProviderKind } from "../models/index.ts";
+import { causes, ownProblems } from "../protocol/causes.ts";
+import type { AccessRefusal } from "./create-callers.ts";
 
 export interface Problem {
   status: number;
@@ -16,7 +19,7 @@ export function answerProblem(response: ServerResponse, kind: ProviderKind, prob
     return;
   }
   const { status, message, type, code } = problem;
-  const error = { message, type, code };
+  const error = { message, type, code, by: ownProblems };
   const body = JSON.stringify(kind === "anthropic" ? { type: "error", error } : { error });
   response.writeHead(status, { "content-type": "application/json", "cache-control": "no-store" }).end(body);
   discardRest(response.req);
@@ -30,12 +33,6 @@ function discardRest(request: IncomingMessage): void {
 }
 
 export const problems = {
-  unauthenticated: {
-    status: 401,
-    message: "This sandbox's access has ended. Restart the sandbox to renew it.",
-    type: "authentication_error",
-    code: "sandbox_token_invalid",
-  },
   noProvider: {
     status: 404,
     message:
@@ -57,11 +54,22 @@ export const problems = {
   },
   internal: {
     status: 500,
-    message: "Dormouse could not forward this call to the model. The server's log says why.",
+    message: causes.internal.message,
     type: "server_error",
     code: "gateway_failed",
   },
 } as const satisfies Record<string, Problem>;
+
+export function noAccess(refusal: AccessRefusal): Problem {
+  return { status: 401, message: causes[refusal].message, type: "authentication_error", code: "sandbox_token_invalid" };
+}
+
+/** An error of the server's own. */
+export function problemOf(error: unknown): Problem {
+  if (!isAppError(error)) return problems.internal;
+  const { kind, message } = error;
+  return { status: statusOf(kind), message, type: "server_error", code: "gateway_failed" };
+}
 
 export function notOffered(method: string, path: string): Problem {
   return {

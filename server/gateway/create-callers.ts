@@ -1,15 +1,20 @@
 import { createHash } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 import type { Database } from "../../db/client.ts";
+import type { CauseName } from "../protocol/causes.ts";
 import type { SandboxCaller } from "./index.ts";
 
 /** A revoked or expired token works for this much longer at most. */
 export const callerCacheMilliseconds = 5_000;
 const maxCached = 2_000;
 
+export type AccessRefusal = Extract<CauseName, `access-${string}`>;
+
 export interface Callers {
   /** Null when no valid sandbox token was shown. */
   find(headers: IncomingHttpHeaders): Promise<SandboxCaller | null>;
+  /** Why `find` found nobody. */
+  refusal(headers: IncomingHttpHeaders): Promise<AccessRefusal>;
 }
 
 /**
@@ -28,10 +33,18 @@ export function createCallers({ database }: { database: Database }): Callers {
   }
 
   return {
+    async refusal(headers) {
+      const hash = hashOfToken(headers);
+      if (!hash) return "access-ended";
+      const [row] = await database.call<{ refusal: AccessRefusal | null }>(
+        "select sandbox_token_refusal($1) as refusal",
+        [hash],
+      );
+      return row?.refusal ?? "access-ended";
+    },
     async find(headers) {
-      const token = bearerToken(headers);
-      if (!token) return null;
-      const hash = createHash("sha256").update(token).digest("hex");
+      const hash = hashOfToken(headers);
+      if (!hash) return null;
       const known = cached.get(hash);
       if (known && known.until > performance.now()) return known.found;
       const found = lookUp(hash);
@@ -51,6 +64,11 @@ export function createCallers({ database }: { database: Database }): Callers {
       );
     },
   };
+}
+
+function hashOfToken(headers: IncomingHttpHeaders): string | null {
+  const token = bearerToken(headers);
+  return token && createHash("sha256").update(token).digest("hex");
 }
 
 /** CONNECT carries it as a proxy's credentials, everything else as its own. */

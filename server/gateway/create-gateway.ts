@@ -6,7 +6,7 @@ import type { Logger } from "../lib/logger.ts";
 import { createOutbound, type OutboundProxy } from "../lib/outbound.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
 import { demoProviderId, type ModelCatalogue } from "../models/index.ts";
-import { answerProblem, notOffered, problems } from "./answer-problem.ts";
+import { answerProblem, noAccess, notOffered, problemOf, problems } from "./answer-problem.ts";
 import type { Callers } from "./create-callers.ts";
 import { createDemoModel, type DemoPace } from "./demo-model/create-demo-model.ts";
 import { findProvider, readTenantModels } from "./find-provider.ts";
@@ -37,7 +37,7 @@ export function createGateway(options: GatewayOptions): Gateway {
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const caller = await callers.find(request.headers);
-    if (!caller) return answerProblem(response, "openai", problems.unauthenticated);
+    if (!caller) return answerProblem(response, "openai", noAccess(await callers.refusal(request.headers)));
     const route = parseRoute(request.url ?? "");
     const method = request.method ?? "";
     if (!route) return answerProblem(response, "openai", notOffered(method, (request.url ?? "").split("?")[0] ?? ""));
@@ -63,7 +63,7 @@ export function createGateway(options: GatewayOptions): Gateway {
         // Whoever left in the middle of sending needs no answer.
         if (response.destroyed || (request.destroyed && !request.complete)) return;
         logger.error({ err: error }, "The gateway failed");
-        answerProblem(response, "openai", problems.internal);
+        answerProblem(response, "openai", problemOf(error));
       });
       calls.add(call);
       void call.finally(() => calls.delete(call));

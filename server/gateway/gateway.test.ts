@@ -1,10 +1,14 @@
 import { once } from "node:events";
 import { createServer, request as httpRequest, type IncomingMessage, type ServerResponse } from "node:http";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import type { Database } from "../../db/client.ts";
 import { agentConfigHash } from "../agent/index.ts";
+import { faultError } from "../errors.ts";
 import type { ProviderInput } from "../models/index.ts";
+import { causes } from "../protocol/causes.ts";
 import { sidecarOrigin } from "../protocol/sidecar.ts";
-import { callerCacheMilliseconds } from "./create-callers.ts";
+import { problemOf } from "./answer-problem.ts";
+import { callerCacheMilliseconds, createCallers } from "./create-callers.ts";
 import { close, createTestGateway, listen, startProvider, type TestGateway } from "./test-gateway.ts";
 
 const canary = "sk-canary-0123456789-abcdef";
@@ -53,11 +57,34 @@ describe("a caller", () => {
     const { id } = await add();
     const expired = await test.addToken(test.person, { expiresAt: new Date(Date.now() - 1000) });
     const users = await test.addToken(test.person, { type: "user" });
-    for (const token of [null, "dms_unknown", expired, users]) {
+    for (const [token, cause] of [
+      [null, "access-ended"],
+      ["dms_unknown", "access-ended"],
+      [users, "access-ended"],
+      [expired, "access-expired"],
+    ] as const) {
       const response = await call(`${id}/chat/completions`, { token });
       expect(response.status).toBe(401);
-      expect(await messageOf(response)).toContain("access has ended");
+      expect(await messageOf(response)).toBe(causes[cause].message);
     }
+  });
+
+  it("is told when its person was disabled, and not that its sandbox should be restarted", async () => {
+    const token = await test.addToken(test.person);
+    await test.owner`update users set disabled_at = now() where id = ${test.person.userId}`;
+    const response = await call("demo/models", { method: "GET", body: null, token });
+    await test.owner`update users set disabled_at = null where id = ${test.person.userId}`;
+    expect(response.status).toBe(401);
+    expect(await messageOf(response)).toBe(causes["access-disabled"].message);
+  });
+
+  it("hears of a database that is away as of that", async () => {
+    const token = await test.addToken(test.person);
+    const failing = { call: () => Promise.reject(faultError("database-away")) } as unknown as Database;
+    const callers = createCallers({ database: failing });
+    await expect(callers.find({ authorization: `Bearer ${token}` })).rejects.toMatchObject({ fault: "database-away" });
+    const { status, message } = problemOf(faultError("database-away"));
+    expect([status, message]).toEqual([503, causes["database-away"].message]);
   });
 
   it("is refused soon after its token was revoked", async () => {
@@ -162,9 +189,9 @@ describe("a call", () => {
     expect(refused.status).toBe(502);
     expect(await messageOf(refused)).toMatch(/Attic GPU.*refused.*Settings → Models/);
     const unknown = await add({ name: "Nowhere", baseUrl: "http://provider.invalid/v1" });
-    expect(await messageOf(await call(`${unknown.id}/chat/completions`))).toMatch(
-      /Nowhere.*(was not found|cannot be reached)/,
-    );
+    const unreachable = await messageOf(await call(`${unknown.id}/chat/completions`));
+    expect(unreachable).toMatch(/Nowhere.*(was not found|cannot be reached)/);
+    expect(unreachable).not.toMatch(/\bE[A-Z]{4,}|UND_ERR/);
     const moved = await add();
     const visited: (string | undefined)[] = [];
     handle = (request, response) => {

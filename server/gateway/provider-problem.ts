@@ -2,6 +2,7 @@ import type { Problem } from "./answer-problem.ts";
 import type { CallableProvider } from "./find-provider.ts";
 
 const check = "Check its address in Settings → Models";
+const brokeOff = `broke off the connection. Try again in a moment. If this goes on, check its address in Settings → Models.`;
 
 /** Why a provider could not be asked, and what to do about it. Built from the error's code alone: texts may hold more. */
 export function providerProblem(provider: CallableProvider, code: string): Problem {
@@ -20,12 +21,15 @@ export function providerProblem(provider: CallableProvider, code: string): Probl
     ECONNREFUSED: `is not running: the connection was refused. ${check}, and that it has been started.`,
     ENOTFOUND: `was not found: its name is unknown here. ${check} and this server's DNS.`,
     EAI_AGAIN: `was not found: the name service does not answer. Check this server's DNS.`,
+    ECONNRESET: brokeOff,
+    EPIPE: brokeOff,
+    UND_ERR_SOCKET: brokeOff,
     redirect: `answered with a redirect, which is not followed: it would carry the key elsewhere. ${check}.`,
   };
   const secure = /CERT|TLS|SSL|SELF_SIGNED/.test(code)
-    ? `could not prove its identity (${code}). ${check} and its certificate.`
+    ? `could not prove its identity. ${check} and its certificate.`
     : undefined;
-  const message = reasons[code] ?? secure ?? `cannot be reached (${code}). ${check} and this server's network.`;
+  const message = reasons[code] ?? secure ?? `cannot be reached. ${check} and this server's network.`;
   return { status: 502, message: `${who} ${message}`, type: "upstream_error", code: "provider_unreachable" };
 }
 

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { desc, eq } from "drizzle-orm";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { operations, sandboxes, sessions, tokens, turns } from "../../db/schema/index.ts";
+import { causes } from "../protocol/causes.ts";
 import { childrenOf, withEnvironment } from "../sandboxes/backends/local/process-identity.ts";
 import { createSandboxPaths } from "../sandboxes/backends/local/sandbox-paths.ts";
 import { createLifecycleTest, ensure, type LifecycleTest, type TestServer } from "./test/test-lifecycle.ts";
@@ -164,10 +165,10 @@ describe("losing", () => {
     const lost = await wakeSession();
     process.kill((await lifeOf(lost.sandboxId)).first.pid, "SIGKILL");
     await expect.poll(() => lost.signal.aborted, { timeout: 10_000 }).toBe(true);
-    expect(lost.signal.reason).toMatchObject({ kind: "unavailable", message: "The sandbox ended unexpectedly." });
+    expect(lost.signal.reason).toMatchObject({ kind: "unavailable", message: causes["sandbox-ended"].message });
     await expect
       .poll(() => test.readSandbox(lost.sandboxId), { timeout: 10_000 })
-      .toMatchObject({ observedState: "failed", stateCause: "The sandbox ended unexpectedly." });
+      .toMatchObject({ observedState: "failed", stateCause: causes["sandbox-ended"].message });
     const again = await ensure(server, { actor: test.actor, sessionId: lost.sessionId });
     expect(again.sidecar.bootId).not.toBe(lost.sidecar.bootId);
     expect(again.signal.aborted).toBe(false);
@@ -187,7 +188,7 @@ describe("losing", () => {
     await expect(silent.sidecar.health(AbortSignal.timeout(1_500))).rejects.toThrow();
     expect(silent.signal.aborted).toBe(false);
     await expect.poll(() => silent.signal.aborted, { timeout: 30_000 }).toBe(true);
-    expect(silent.signal.reason).toMatchObject({ message: "The sandbox stopped answering and was ended." });
+    expect(silent.signal.reason).toMatchObject({ message: causes["sandbox-silent"].message });
     const again = await ensure(server, { actor: test.actor, sessionId: silent.sessionId });
     expect(again.sidecar.bootId).not.toBe(silent.sidecar.bootId);
   });

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { Actor } from "../auth/index.ts";
 import { AppError } from "../errors.ts";
 import { createLoop } from "../lib/loop.ts";
+import { causes } from "../protocol/causes.ts";
 import { adoptAll, adoptBeforeWake, adoptLapsed, type TakeOver } from "./adopt-all.ts";
 import { assignSandbox } from "./assign-sandbox.ts";
 import { endSandbox } from "./end-sandbox.ts";
@@ -186,7 +187,7 @@ export function createLifecycle({ deadlines, ...options }: LifecycleOptions): Li
           assigned.set(sessionId, { userId: actor.userId, sandboxId });
           return expose(running);
         }
-        await lose(running, "The sandbox ended unexpectedly.");
+        await lose(running, causes["sandbox-ended"].message);
       }
       const begin = (reportPhase: ReportPhase) => wake(sandboxId, actor, reportPhase);
       const woken = await wakes.join({ sandboxId, begin, listener: onPhase, signal });

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { AppError, isAppError } from "../errors.ts";
+import { faultError, isAppError } from "../errors.ts";
 import type { SandboxAddress } from "../protocol/sandbox.ts";
 import { type SidecarHealth, sidecarProtocol } from "../protocol/sidecar.ts";
 import type { SandboxBackend } from "../sandboxes/sandbox-backend.ts";
@@ -15,8 +15,7 @@ export async function waitForAgent(
   const late = AbortSignal.timeout(deadlines.agentStartMilliseconds);
   await sidecar.waitForAgent(AbortSignal.any([signal, late])).catch((error: unknown) => {
     if (signal.aborted || !late.aborted) throw error;
-    const message = `The agent did not start within ${deadlines.agentStartMilliseconds / 1000} s.`;
-    throw new AppError("timeout", message, { cause: error });
+    throw faultError("agent-start-late", { cause: error });
   });
 }
 
@@ -36,10 +35,10 @@ export async function requireHealth(context: LifecycleContext, sidecar: SidecarC
   const late = AbortSignal.timeout(context.deadlines.healthMilliseconds);
   const health = await sidecar.health(AbortSignal.any([signal, late]));
   if (health.bootId !== sidecar.bootId || health.sandboxId !== sidecar.sandboxId) {
-    throw new AppError("upstream", "Another sandbox answered in place of this one.");
+    throw faultError("sandbox-answer", { cause: new Error("Another sandbox answered") });
   }
   if (health.protocol !== sidecarProtocol) {
-    throw new AppError("upstream", "The sandbox was started by another version of Dormouse.");
+    throw faultError("sandbox-version");
   }
   return health;
 }

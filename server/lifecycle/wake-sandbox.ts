@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from "node:crypto";
-import { AppError, isAppError } from "../errors.ts";
+import { faultError, isAppError } from "../errors.ts";
 import { createSerial } from "../lib/serial.ts";
 import { lifecycleVerbs } from "../protocol/lifecycle-verbs.ts";
 import type { SandboxAddress } from "../protocol/sandbox.ts";
@@ -62,12 +62,10 @@ export async function wakeSandbox(context: LifecycleContext, wake: Wake): Promis
     const { backend } = where;
     return { lease, backend, address, sidecar, lost, serial: createSerial(), configHash, configIsStale: false };
   } catch (error) {
-    const failure = deadline.aborted
-      ? new AppError("timeout", `The sandbox was not ready within ${deadlines.wakeMilliseconds / 1000} s.`, {
-          cause: error,
-        })
-      : error;
-    const cause = isAppError(failure) ? failure.message : "The sandbox did not start. The server's log says why.";
+    const known = isAppError(error) ? error : faultError("sandbox-start", { cause: error });
+    const failure = deadline.aborted ? faultError("sandbox-start-late", { cause: error }) : known;
+    const cause = failure.message;
+    if (failure.cause) context.logger.warn({ err: failure, sandboxId: lease.sandboxId }, "A sandbox did not wake");
     await endFailed(context, { lease, where, operation, cause, signal });
     reportPhase({ phase: "failed", message: cause });
     throw failure;

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { causes } from "../protocol/causes.ts";
 import type { HeldSandbox, LifecycleContext } from "./lifecycle-context.ts";
 import { requireHealth } from "./open-sidecar.ts";
 
@@ -20,7 +21,7 @@ export async function watchSandbox(context: LifecycleContext, held: HeldSandbox)
     if (signal.aborted) return null;
     const report = await backend.report(lease.sandboxId, address, signal).catch(() => "unknown" as const);
     if (signal.aborted) return null;
-    if (report === "gone") return "The sandbox ended unexpectedly.";
+    if (report === "gone") return causes["sandbox-ended"].message;
     if (Date.now() < healthDue) continue;
     healthDue = Date.now() + deadlines.healthEveryMilliseconds;
     const healthy = await requireHealth(context, held.sidecar, signal).then(
@@ -31,7 +32,7 @@ export async function watchSandbox(context: LifecycleContext, held: HeldSandbox)
     silence = healthy ? 0 : silence + Math.min(Date.now() - askedAt, maxSilence);
     askedAt = Date.now();
     if (silence > deadlines.quarantineMilliseconds) {
-      return "The sandbox stopped answering and was ended.";
+      return causes["sandbox-silent"].message;
     }
   }
 }

@@ -1,9 +1,10 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Viewer } from "../auth/index.ts";
 import { readAuthSessionId } from "../auth/read-sign-in.ts";
-import { AppError, errorBody, isAppError, statusOf } from "../errors.ts";
+import { AppError, errorBody, statusOf, toReportedError } from "../errors.ts";
 import { decodeCursor } from "../protocol/session-events.ts";
 import type { Services } from "../services.ts";
+import { followedSessions } from "../sessions/index.ts";
 import { type EventFrame, toFollowedFrame, toFrame } from "./event-frames.ts";
 import { streamEvents } from "./stream-events.ts";
 
@@ -34,8 +35,7 @@ export function createLiveStreams(services: LiveServices): LiveStreams {
         : followAll({ request, url, viewer });
       await streamEvents(response, { frames, stopping, onError: reportError });
     } catch (error) {
-      const known = isAppError(error) ? error : new AppError("internal", "Something went wrong on the server.");
-      if (known !== error) known.reference = reportError(error);
+      const known = toReportedError(error, reportError);
       response.writeHead(statusOf(known.kind), { "content-type": "application/json" });
       response.end(JSON.stringify(errorBody(known)));
     }
@@ -51,9 +51,13 @@ export function createLiveStreams(services: LiveServices): LiveStreams {
     };
   }
 
-  /** The browser's one connection: every session in `follow`, each after its version in `Last-Event-ID` or `after`. */
+  /**
+   * The browser's one connection: every session in `follow`, each after its version in `Last-Event-ID` or `after`. 400
+   * for more than `maxFollowedSessions`.
+   */
   function followAll({ request, url, viewer }: Following): Frames {
-    const sessionIds = (url.searchParams.get("follow") ?? "").split(",").filter(Boolean);
+    // Before the stream begins, so that too many are a refusal and not a broken stream.
+    const sessionIds = followedSessions((url.searchParams.get("follow") ?? "").split(",").filter(Boolean));
     const cursor = decodeCursor(lastEventId(request, url));
     return async function* (signal) {
       for await (const event of log.followMany({ actor: viewer, sessionIds, cursor, signal })) {

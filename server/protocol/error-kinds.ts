@@ -6,6 +6,7 @@ export const statusByKind = {
   "not-found": 404,
   conflict: 409,
   "too-large": 413,
+  "key-reused": 422,
   "limit-exceeded": 429,
   internal: 500,
   upstream: 502,

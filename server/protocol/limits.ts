@@ -1,5 +1,11 @@
 /** Limits that more than one of server, sidecar and pages must agree on. Lengths are in characters. */
 export const maxPromptBytes = 256 * 1024;
+/** What may wait in one session; `start_turn` knows the same figures. */
+export const queueLimits = { maxTurns: 50, maxBytes: 4 * 1024 * 1024 } as const;
+/** Of what waits, a session's state shows so many turns, with so many characters of each. */
+export const queueHead = { turns: 10, characters: 400 } as const;
+/** By one connection. */
+export const maxFollowedSessions = 50;
 export const maxAnswerLength = 10_000;
 export const maxTitleLength = 200;
 

@@ -1,3 +1,4 @@
+import { z } from "zod";
 import type { LogDelta, LogEntry } from "./log-entry.ts";
 import type { SandboxState } from "./sandbox.ts";
 
@@ -22,15 +23,19 @@ export type SessionEvent =
 
 export type FollowedEvent = SessionEvent & { data: { sessionId: string } };
 
-export interface QueuedTurn {
-  id: string;
+export const queuedTurn = z.object({
+  id: z.string(),
   /** Only a prompt can be edited or sent into a running turn. */
-  kind: "prompt" | "compact" | "undo" | "redo";
+  kind: z.enum(["prompt", "compact", "undo", "redo"]),
   /** It joins the running turn as soon as that can take it. */
-  sendNow: boolean;
-  prompt: string;
-  queuedAt: string;
-}
+  sendNow: z.boolean(),
+  /** Its first characters (`queueHead`). */
+  prompt: z.string(),
+  /** It has more words than `prompt`: the turn itself has them all. */
+  isCut: z.boolean(),
+  queuedAt: z.string(),
+});
+export type QueuedTurn = z.infer<typeof queuedTurn>;
 
 /** What the agent knows of its session's conversation. */
 export const memoryStatuses = ["intact", "restored", "replayed", "partial", "fresh"] as const;
@@ -43,7 +48,10 @@ export interface SessionState {
   /** The running turn, if any. */
   runningTurnId: string | null;
   stopRequested: boolean;
+  /** The first that wait. */
   queue: QueuedTurn[];
+  /** The ids of those behind them, in order: `GET …/queue` has them all. */
+  queueRest: string[];
   sandbox: { state: SandboxState | "none"; cause: string | null };
   memory: { status: MemoryStatus; cause: string | null; at: string | null };
   recovery: RecoveryPoint;

@@ -3,7 +3,7 @@ import { Readable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createParser } from "eventsource-parser";
 import type { Dispatcher } from "undici";
-import { AppError } from "../errors.ts";
+import { faultError } from "../errors.ts";
 import { heartbeatMilliseconds } from "../protocol/limits.ts";
 import { checkAnswer, hashBody, signatureHeaders, signRequest, streamedBody } from "../protocol/request-signature.ts";
 import { type NumberedEvent, numberedEvent, sidecarHealth } from "../protocol/sidecar.ts";
@@ -72,12 +72,12 @@ export function createSidecarClient(options: SidecarClientOptions): SidecarClien
     const proof = checkAnswer(String(headers[signatureHeaders.answer] ?? ""), { nonce, status }, bootSecret);
     if (!proof) {
       body.on("error", () => {}).destroy();
-      throw new AppError("upstream", "Something other than this sandbox's sidecar answered.");
+      throw faultError("sandbox-answer", { cause: new Error("Not proved by this boot") });
     }
     if (proof.bodyHash === streamedBody) return { status, headers, body };
     const bytes = await collect(body);
     if (createHash("sha256").update(bytes).digest("hex") !== proof.bodyHash) {
-      throw new AppError("upstream", "The sidecar's answer was changed on its way.");
+      throw faultError("sandbox-answer", { cause: new Error("Changed on its way") });
     }
     return { status, headers, body: Readable.from([bytes], { objectMode: false }) };
   }
@@ -100,7 +100,7 @@ export function createSidecarClient(options: SidecarClientOptions): SidecarClien
       try {
         return JSON.parse(text) as Result;
       } catch (cause) {
-        throw new AppError("upstream", "The sandbox answered with something that is not JSON.", { cause });
+        throw faultError("sandbox-answer", { cause });
       }
     },
     upload: (request) => uploadStream(options, request),
@@ -113,10 +113,10 @@ export function createSidecarClient(options: SidecarClientOptions): SidecarClien
       for (;;) {
         const { agent, gate } = await client.health(signal);
         if (agent.state === "running") return;
-        const words = agent.cause ? `: ${agent.cause}` : ".";
-        if (gate === "closed") throw new AppError("unavailable", "The agent is still waiting for its history.");
-        if (agent.state === "failed") throw new AppError("unavailable", `The agent does not start${words}`);
-        if (Date.now() > deadline) throw new AppError("timeout", `The agent did not start in time${words}`);
+        const cause = new Error(agent.cause ?? `The agent is ${agent.state}`);
+        if (gate === "closed") throw faultError("agent-starting", { cause });
+        if (agent.state === "failed") throw faultError("agent-start", { cause });
+        if (Date.now() > deadline) throw faultError("agent-start-late", { cause });
         await sleep(50, undefined, { signal });
       }
     },
@@ -151,7 +151,7 @@ export function createSidecarClient(options: SidecarClientOptions): SidecarClien
       } finally {
         answer.body.destroy();
       }
-      throw new AppError("unavailable", "The sandbox closed its events.");
+      throw faultError("sandbox-away", { cause: new Error("The events were closed") });
     },
   };
   return client;

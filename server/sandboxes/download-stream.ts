@@ -1,6 +1,6 @@
 import { createHash, type KeyObject, randomBytes } from "node:crypto";
 import { type Dispatcher, request as sendRequest } from "undici";
-import { AppError } from "../errors.ts";
+import { AppError, faultError } from "../errors.ts";
 import {
   checkAnswer,
   hashBody,
@@ -52,12 +52,12 @@ export async function downloadStream(options: StreamOptions, input: SidecarDownl
   const proof = checkAnswer(String(headers[signatureHeaders.answer] ?? ""), { nonce, status }, bootSecret);
   if (!proof) {
     body.on("error", () => {}).destroy();
-    throw new AppError("upstream", "Something other than this sandbox's sidecar answered.");
+    throw faultError("sandbox-answer", { cause: new Error("Not proved by this boot") });
   }
   if (proof.bodyHash === streamedBody && status === 200) return proved(answer, { nonce, bootSecret, signal });
   const bytes = await collect(body).catch((error) => Promise.reject(translate(error, signal)));
   if (hashBody(bytes) !== proof.bodyHash) {
-    throw new AppError("upstream", "The sidecar's answer was changed on its way.");
+    throw faultError("sandbox-answer", { cause: new Error("Changed on its way") });
   }
   if (status === 204 || status === 304) return { status, body: nothing(), note: () => null };
   throw refusal(status, bytes.toString("utf8"));
@@ -88,7 +88,7 @@ function proved(
     };
     const isWhole = given[streamTrailers.bodyHash] === download.bodyHash;
     if (!isWhole || !isDownloadProof(download, given[streamTrailers.bodyProof] ?? "", bootSecret)) {
-      throw new AppError("upstream", "The data from the sandbox was cut off or changed on its way.");
+      throw faultError("sandbox-answer", { cause: new Error("Cut off or changed on its way") });
     }
     note = download.note;
   }

@@ -1,5 +1,5 @@
 import type { Readable } from "node:stream";
-import { AppError, type ErrorKind, isAppError, isErrorKind } from "../errors.ts";
+import { AppError, faultError, isAppError, isErrorKind } from "../errors.ts";
 import { sidecarProblem, supersededCode } from "../protocol/sidecar.ts";
 
 const maxWholeBytes = 64 * 1024 * 1024;
@@ -9,29 +9,22 @@ export async function collect(body: Readable): Promise<Buffer> {
   let bytes = 0;
   for await (const chunk of body as AsyncIterable<Buffer>) {
     bytes += chunk.length;
-    if (bytes > maxWholeBytes) throw new AppError("upstream", "The sandbox's answer is too large.");
+    if (bytes > maxWholeBytes)
+      throw faultError("sandbox-answer", { cause: new Error(`More than ${maxWholeBytes} bytes`) });
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);
 }
 
-const kindByStatus: Record<number, ErrorKind> = {
-  400: "invalid-input",
-  404: "not-found",
-  409: "conflict",
-  413: "too-large",
-  503: "unavailable",
-};
-
-/** The sidecar's own refusal, or else opencode's. A refused signature is our trouble, not that of whoever asked. */
+/** The sidecar's own refusal. A refused signature is our trouble, not that of whoever asked. */
 export function refusal(status: number, text: string): AppError {
   const problem = sidecarProblem.safeParse(parsed(text)).data?.error;
   if (problem?.code === supersededCode) return superseded(problem.message);
   if (problem && isErrorKind(problem.kind) && problem.kind !== "unauthenticated") {
     return new AppError(problem.kind, problem.message);
   }
-  if (problem) return new AppError("upstream", problem.message);
-  return new AppError(kindByStatus[status] ?? "upstream", `The agent answered ${status}: ${text.slice(0, 200)}`);
+  const cause = new Error(`HTTP ${status}: ${text.slice(0, 200)}`);
+  return faultError(problem ? "sandbox-refused" : "sandbox-answer", { cause });
 }
 
 /** Whoever gets this leaves everything to the server that has taken over. */
@@ -52,7 +45,5 @@ const timeouts = new Set(["UND_ERR_HEADERS_TIMEOUT", "UND_ERR_BODY_TIMEOUT", "UN
 export function translate(error: unknown, signal: AbortSignal): unknown {
   if (signal.aborted || isAppError(error)) return error;
   const code = (error as { code?: string }).code;
-  if (code && timeouts.has(code))
-    return new AppError("timeout", "The sandbox did not answer in time.", { cause: error });
-  return new AppError("unavailable", "The sandbox cannot be reached.", { cause: error });
+  return faultError(code && timeouts.has(code) ? "sandbox-late" : "sandbox-away", { cause: error });
 }

@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from "node:crypto";
 import { type ClientRequest, request as createRequest, type IncomingMessage } from "node:http";
-import { AppError } from "../errors.ts";
+import { faultError } from "../errors.ts";
 import {
   checkAnswer,
   hashBody,
@@ -74,7 +74,7 @@ export async function uploadStream<Result>(options: StreamOptions, input: Sideca
       connection.destroy();
     }
   } catch (error) {
-    if (late.signal.aborted) throw new AppError("timeout", "The sandbox did not answer in time.", { cause: error });
+    if (late.signal.aborted) throw faultError("sandbox-late", { cause: error });
     throw translate(error, input.signal);
   } finally {
     clearTimeout(timer);
@@ -150,10 +150,10 @@ async function readProved(
 ): Promise<string> {
   const header = String(answer.headers[signatureHeaders.answer] ?? "");
   const proof = checkAnswer(header, { nonce, status: answer.statusCode ?? 0 }, bootSecret);
-  if (!proof) throw new AppError("upstream", "Something other than this sandbox's sidecar answered.");
+  if (!proof) throw faultError("sandbox-answer", { cause: new Error("Not proved by this boot") });
   const bytes = await collect(answer);
   if (hashBody(bytes) !== proof.bodyHash) {
-    throw new AppError("upstream", "The sidecar's answer was changed on its way.");
+    throw faultError("sandbox-answer", { cause: new Error("Changed on its way") });
   }
   return bytes.toString("utf8");
 }

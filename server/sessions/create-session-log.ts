@@ -7,7 +7,7 @@ import { followMany } from "./follow-many.ts";
 import { createLogHub, type LogHub } from "./log-hub.ts";
 import { type PageLimits, pageLimits, readChanges, readPage } from "./log-pages.ts";
 import { createLogWriter } from "./log-writer.ts";
-import { readState, readTurnEntries } from "./read-log.ts";
+import { readQueue, readState, readTurnEntries } from "./read-log.ts";
 import type { SessionLog } from "./session-log.ts";
 
 const channel = "dormouse_log";
@@ -95,6 +95,7 @@ export function createSessionLog(options: SessionLogOptions): SessionLog {
       await database.call("select pg_notify($1, $2)", [channel, `${sessionId} 0 ${origin} touch`]);
     },
     state: (actor, sessionId) => readState(database, actor, sessionId),
+    queue: (actor, sessionId) => readQueue(database, actor, sessionId),
     close: () => listener.close(),
   };
   return log;

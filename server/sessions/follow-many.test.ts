@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import type { TextBody } from "../protocol/log-entry.ts";
 import { decodeCursor, encodeCursor } from "../protocol/session-events.ts";
 import { applySessionEvents, emptyViewerState, type ViewerState } from "../protocol/viewer-state.ts";
+import { followedSessions } from "./follow-many.ts";
 import { createTestLog, shown, type TestLog } from "./test-log.ts";
 
 let test_: TestLog;
@@ -54,7 +55,10 @@ test("a session that is unknown or goes away is left out, and the others go on",
   await writer.close();
 });
 
-test("too many sessions at once are refused", async () => {
+test("too many sessions at once are refused, and the refusal says how many are not", async () => {
   const many = Array.from({ length: 51 }, () => crypto.randomUUID());
-  await expect(follow(many, "", () => true)).rejects.toMatchObject({ kind: "invalid-input" });
+  const refusal = { kind: "invalid-input", message: expect.stringContaining("at most 50 sessions") };
+  await expect(follow(many, "", () => true)).rejects.toMatchObject(refusal);
+  expect(() => followedSessions(many)).toThrow(expect.objectContaining(refusal));
+  expect(followedSessions([...many.slice(1), ...many.slice(1)])).toEqual(many.slice(1));
 });

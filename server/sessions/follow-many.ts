@@ -1,5 +1,6 @@
 import type { Actor } from "../auth/index.ts";
 import { AppError, isAppError } from "../errors.ts";
+import { maxFollowedSessions } from "../protocol/limits.ts";
 import type { Cursor, SessionEvent } from "../protocol/session-events.ts";
 import type { SessionLog } from "./session-log.ts";
 
@@ -10,7 +11,15 @@ export interface ManyEvent {
   cursor: Cursor | null;
 }
 
-const maxFollowed = 50;
+/** Each once; throws `invalid-input` for more than one connection takes. */
+export function followedSessions(given: readonly string[]): string[] {
+  const sessionIds = [...new Set(given)];
+  if (sessionIds.length <= maxFollowedSessions) return sessionIds;
+  throw new AppError(
+    "invalid-input",
+    `One connection follows at most ${maxFollowedSessions} sessions; this request names ${sessionIds.length}. Follow fewer, or open a second connection.`,
+  );
+}
 
 /**
  * All sessions that one browser follows, on one connection. Sessions that are unknown, or removed
@@ -21,10 +30,7 @@ export async function* followMany(
   log: Pick<SessionLog, "follow">,
   input: { actor: Actor; sessionIds: readonly string[]; cursor: Cursor; signal: AbortSignal },
 ): AsyncGenerator<ManyEvent, void, undefined> {
-  const sessionIds = [...new Set(input.sessionIds)];
-  if (sessionIds.length > maxFollowed) {
-    throw new AppError("invalid-input", `At most ${maxFollowed} sessions can be followed at once.`);
-  }
+  const sessionIds = followedSessions(input.sessionIds);
   const ending = new AbortController();
   const signal = AbortSignal.any([input.signal, ending.signal]);
   const ready: { sessionId: string; event: SessionEvent; taken(): void }[] = [];

@@ -1,6 +1,6 @@
 import type { Actor, Viewer } from "../auth/index.ts";
 
-export type { ManyEvent } from "./follow-many.ts";
+export { followedSessions, type ManyEvent } from "./follow-many.ts";
 export type { LogHub } from "./log-hub.ts";
 export type { LogWriter, SessionLog, TurnEnd } from "./session-log.ts";
 

@@ -1,10 +1,11 @@
-import { sql } from "drizzle-orm";
+import { type SQL, sql } from "drizzle-orm";
 import type { Database, Transaction } from "../../db/client.ts";
 import { upgradeEntryBody } from "../agent/index.ts";
 import type { Actor } from "../auth/index.ts";
 import { sessionId as sessionIdSchema } from "../protocol/ids.ts";
+import { queueHead, queueLimits } from "../protocol/limits.ts";
 import type { EntryBody, EntryKind, LogEntry } from "../protocol/log-entry.ts";
-import type { SessionState } from "../protocol/session-events.ts";
+import type { QueuedTurn, SessionState } from "../protocol/session-events.ts";
 
 const maxRowsAtOnce = 500;
 
@@ -76,11 +77,12 @@ export async function readState(database: Database, actor: Actor, sessionId: str
         k.saved_at, k.restoring, n.cause as save_problem,
         n.state = 'writing' and n.lease_epoch = b.lease_epoch and b.observed_state = 'running' as saving,
         r.id as running_id, r.stop_requested_at is not null as stopping,
-        coalesce((select jsonb_agg(jsonb_build_object('id', q.id, 'kind', q.kind,
-          'sendNow', q.send_now_at is not null, 'prompt', q.prompt, 'queuedAt', q.queued_at)
-          order by q.send_now_at, q.position) from turns q where q.session_id = s.id and q.state = 'queued'), '[]') as queue
+        coalesce(w.head, '[]') as queue, coalesce(w.rest, '[]') as queue_rest
       from sessions s left join sandboxes b on b.id = s.sandbox_id
         left join turns r on r.session_id = s.id and r.state = 'running'
+        left join lateral (select jsonb_agg(q.turn order by q.place) filter (where q.place <= ${queueHead.turns}) as head,
+          jsonb_agg(q.id order by q.place) filter (where q.place > ${queueHead.turns}) as rest
+          from (${waiting(queueHead.turns, sql`s.id`)}) q) w on true
         left join lateral (select max(a.created_at) filter (where a.state = 'verified') as saved_at,
           bool_or(a.restore_requested_at is not null) as restoring
           from archives a where a.session_id = s.id and a.kind = 'workspace') k on true
@@ -89,13 +91,13 @@ export async function readState(database: Database, actor: Actor, sessionId: str
       where s.id = ${sessionId}`),
   );
   if (!row) return null;
-  const queue = typeof row.queue === "string" ? (JSON.parse(row.queue) as SessionState["queue"]) : row.queue;
   return {
     id: row.id,
     title: row.title || "New session",
     runningTurnId: row.running_id,
     stopRequested: row.stopping,
-    queue: queue.map((turn) => ({ ...turn, queuedAt: new Date(turn.queuedAt).toISOString() })),
+    queue: fromJson(row.queue).map(toQueued),
+    queueRest: fromJson(row.queue_rest),
     sandbox: { state: row.observed_state ?? "none", cause: row.state_cause },
     memory: {
       status: row.memory_status,
@@ -112,6 +114,36 @@ export async function readState(database: Database, actor: Actor, sessionId: str
   };
 }
 
+/** All that waits. Null when the session is unknown or another person's. */
+export async function readQueue(database: Database, actor: Actor, sessionId: string): Promise<QueuedTurn[] | null> {
+  if (!sessionIdSchema.safeParse(sessionId).success) return null;
+  const [row] = await database.transaction(actor, (tx) =>
+    tx.execute<{ queue: QueuedTurn[] | string }>(sql`
+      select coalesce((select jsonb_agg(q.turn order by q.place)
+        from (${waiting(queueLimits.maxTurns, sql`s.id`)}) q where q.turn is not null), '[]') as queue
+      from sessions s where s.id = ${sessionId}`),
+  );
+  return row ? fromJson(row.queue).map(toQueued) : null;
+}
+
+/** The turns that wait, in their order, the first `shown` of them with what is shown of a turn. */
+function waiting(shown: number, session: SQL): SQL {
+  const head = sql`left(prompt, ${queueHead.characters})`;
+  return sql`select id, row_number() over by_place as place,
+    case when row_number() over by_place <= ${shown} then jsonb_build_object('id', id, 'kind', kind,
+      'sendNow', send_now_at is not null, 'prompt', ${head}, 'isCut', octet_length(prompt) > octet_length(${head}),
+      'queuedAt', queued_at) end as turn
+    from turns where session_id = ${session} and state = 'queued' window by_place as (order by send_now_at, position)`;
+}
+
+function fromJson<Value>(value: Value | string): Value {
+  return typeof value === "string" ? (JSON.parse(value) as Value) : value;
+}
+
+function toQueued(turn: QueuedTurn): QueuedTurn {
+  return { ...turn, queuedAt: new Date(turn.queuedAt).toISOString() };
+}
+
 function moment(value: Date | string | null): string | null {
   return value === null ? null : new Date(value).toISOString();
 }
@@ -121,7 +153,8 @@ interface StateRow extends Record<string, unknown> {
   title: string;
   running_id: string | null;
   stopping: boolean;
-  queue: SessionState["queue"] | string;
+  queue: QueuedTurn[] | string;
+  queue_rest: string[] | string;
   observed_state: Exclude<SessionState["sandbox"]["state"], "none"> | null;
   state_cause: string | null;
   memory_status: SessionState["memory"]["status"];

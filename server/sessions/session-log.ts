@@ -1,7 +1,7 @@
 import type { LogChange, LoggedEntry } from "../agent/index.ts";
 import type { Actor } from "../auth/index.ts";
 import type { EntryBody, EntryKind, LogEntry, LogPage } from "../protocol/log-entry.ts";
-import type { Cursor, SessionEvent, SessionState } from "../protocol/session-events.ts";
+import type { Cursor, QueuedTurn, SessionEvent, SessionState } from "../protocol/session-events.ts";
 import type { TurnOutcome } from "../protocol/turn-states.ts";
 import type { ManyEvent } from "./follow-many.ts";
 import type { ChangesPage } from "./log-pages.ts";
@@ -91,7 +91,7 @@ export interface SessionLog {
    * entries instead.
    */
   follow(input: { actor: Actor; sessionId: string; after: number; signal: AbortSignal }): AsyncIterable<SessionEvent>;
-  /** Several sessions on one connection; at most 50. */
+  /** Several sessions on one connection; at most `maxFollowedSessions`. */
   followMany(input: {
     actor: Actor;
     sessionIds: readonly string[];
@@ -101,6 +101,8 @@ export interface SessionLog {
   /** Tells all viewers, also of other replicas, that the session's state (title, queue, turn) changed. */
   notifyViewers(sessionId: string): Promise<void>;
   state(actor: Actor, sessionId: string): Promise<SessionState | null>;
+  /** All that waits; the state has the first of it. Null when the session is unknown or another person's. */
+  queue(actor: Actor, sessionId: string): Promise<QueuedTurn[] | null>;
   /** Stops listening to other replicas; viewers end by their own signal. */
   close(): Promise<void>;
 }

@@ -72,7 +72,7 @@ async function inWorkspace(name: string): Promise<string> {
 }
 
 async function turnsSoFar(): Promise<number> {
-  return (await server.services.turns.list(server.viewer, sessionId)).length;
+  return (await server.services.turns.list(server.viewer, sessionId)).turns.length;
 }
 
 const lastEnd = (state: ViewerState) => ends(state).at(-1)?.body;

@@ -7,6 +7,7 @@ import {
   settle,
   type TranslatorState,
 } from "../agent/index.ts";
+import { causes } from "../protocol/causes.ts";
 import type { DrivenTurn } from "./drive-turn.ts";
 import { memoryKey } from "./open-agent-session.ts";
 import { prefaceFor } from "./replace-session.ts";
@@ -115,7 +116,7 @@ export async function resumeTurn(driven: DrivenTurn, userMessageId: string): Pro
     const ending =
       outcome.type === "failed"
         ? failed(outcome.code, outcome.message, outcome.requestId)
-        : failed("agent-exited", "The agent ended while the server was away.");
+        : failed("agent-exited", causes["agent-ended"].message);
     return { state: settled.state, ending };
   } catch (error) {
     events.close();

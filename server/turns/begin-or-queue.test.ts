@@ -41,7 +41,7 @@ test("a prompt to a quiet session begins with the write that stores it, seen onc
       { timeout: 30_000 },
     )
     .toBe("running");
-  const turns = await server.services.turns.list(server.viewer, sessionId);
+  const { turns } = await server.services.turns.list(server.viewer, sessionId);
   const all = await server.follow(sessionId, ended(turns.length));
   expect(all.entries.filter(({ kind }) => kind === "prompt").map(({ turnId }) => turnId)).toEqual(
     turns.map(({ id }) => id),

@@ -1,7 +1,10 @@
+import { createHash } from "node:crypto";
 import { startTurn } from "../../db/queries/start-turn.ts";
 import type { Actor } from "../auth/index.ts";
+import { reusedKey } from "./change-queue.ts";
 import type { Turn } from "./index.ts";
 import { createPreflight, emptyPreflight } from "./preflight.ts";
+import { fullQueue } from "./queue-limits.ts";
 import type { SessionRunners } from "./session-runners.ts";
 import type { NextTurn, TurnContext } from "./turn-context.ts";
 import { toOpenTurn, toTurn } from "./turn-rows.ts";
@@ -15,9 +18,9 @@ export type AcceptedPrompt =
   | { turn: Turn; known: true };
 
 /**
- * Null when the session is not this person's. The same key gives the turn that is there already. Where the
- * sandbox runs here and the session is quiet, the turn begins in the write that stores it, and the sandbox is
- * looked at meanwhile.
+ * Null when the session is not this person's. The same key gives the turn that is there already, and is
+ * refused with other words. Where the sandbox runs here and the session is quiet, the turn begins in the write
+ * that stores it, and the sandbox is looked at meanwhile.
  */
 export async function beginOrQueue(
   context: TurnContext,
@@ -34,6 +37,9 @@ export async function beginOrQueue(
   const { ahead } = preflight;
   const started = await startTurn(database, { ...start, tenantId, userId, ahead, origin: log.origin });
   if (!started) return null;
+  if (!started.turn) throw fullQueue();
+  const { kind, request_hash: asked } = started.turn;
+  if (kind !== "prompt" || (asked && asked !== hashOf(start.prompt))) throw reusedKey();
   const turn = toTurn(started.turn);
   const open = started.open && toOpenTurn(started.open);
   if (open && started.begun) {
@@ -46,4 +52,9 @@ export async function beginOrQueue(
   }
   if (turn.state !== "queued") return { turn, known: true };
   return { turn, queued: open?.state === "queued" ? { turn: open, preflight, begun: null } : null };
+}
+
+/** As `start_turn` makes it. */
+function hashOf(prompt: string): string {
+  return createHash("sha256").update(prompt).digest("hex");
 }

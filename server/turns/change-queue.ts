@@ -4,10 +4,10 @@ import { AppError } from "../errors.ts";
 import { sessionId as idSchema } from "../protocol/ids.ts";
 import { maxPromptBytes, tooLongPrompt } from "../protocol/limits.ts";
 import type { Turn, TurnKey, Turns } from "./index.ts";
-import { deleteQueued, editQueued, findTurn, markSendNow, moveQueued, type QueueOutcome } from "./queue-rows.ts";
+import { changeQueued, deleteQueued, findTurn, markSendNow, type QueueOutcome } from "./queue-rows.ts";
 import { insertOtherTurn } from "./undo-rows.ts";
 
-type QueueChanges = Pick<Turns, "find" | "edit" | "move" | "removeQueued" | "sendNow" | "compact" | "undo" | "redo">;
+type QueueChanges = Pick<Turns, "find" | "change" | "removeQueued" | "sendNow" | "compact" | "undo" | "redo">;
 
 /** What people do with turns that wait. The row decides whether it still does: whoever is late changes nothing. */
 export function changeQueue(options: {
@@ -23,7 +23,11 @@ export function changeQueue(options: {
   async function change(key: TurnKey, work: () => Promise<QueueOutcome>): Promise<Turn> {
     const outcome = isTurnKey(key) ? await work() : "unknown";
     if (outcome === "unknown") throw new AppError("not-found", "There is no such message.");
-    if (outcome === "begun") throw new AppError("conflict", "The queue has changed: this message was already sent.");
+    if (outcome === "begun")
+      throw new AppError(
+        "conflict",
+        "The queue has changed: this message, or the one it should come before, was already sent. Nothing was changed.",
+      );
     await onChanged(key.sessionId);
     return outcome;
   }
@@ -33,6 +37,7 @@ export function changeQueue(options: {
       const isKnown = idSchema.safeParse(sessionId).success;
       const turn = isKnown ? await insertOtherTurn(database, actor, { sessionId, kind, idempotencyKey }) : "unknown";
       if (turn === "unknown") throw new AppError("not-found", "There is no such session.");
+      if (turn === "reused") throw reusedKey();
       if (turn === "busy")
         throw new AppError(
           "conflict",
@@ -47,11 +52,10 @@ export function changeQueue(options: {
 
   return {
     find: async (actor, key) => (isTurnKey(key) ? findTurn(database, actor, key) : null),
-    async edit(actor, { prompt, ...key }) {
-      const text = requirePrompt(prompt);
-      return change(key, () => editQueued(database, actor, { ...key, prompt: text }));
+    async change(actor, { prompt, before, ...key }) {
+      const text = prompt === undefined ? undefined : requirePrompt(prompt);
+      return change(key, () => changeQueued(database, actor, { ...key, prompt: text, before }));
     },
-    move: (actor, { before, ...key }) => change(key, () => moveQueued(database, actor, { ...key, before })),
     async removeQueued(actor, key) {
       await change(key, () => deleteQueued(database, actor, key));
     },
@@ -72,6 +76,13 @@ const nothingTo = {
   undo: "There is no turn to undo.",
   redo: "There is nothing to redo.",
 };
+
+export function reusedKey(): AppError {
+  return new AppError(
+    "key-reused",
+    "This idempotency key was already used for another request. Nothing was done. Send this one with a new key.",
+  );
+}
 
 /** The words as they are stored; throws `invalid-input` or `too-large`. */
 export function requirePrompt(prompt: string): string {

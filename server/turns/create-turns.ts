@@ -31,6 +31,7 @@ export interface TurnsOptions {
 }
 
 const channel = "dormouse_turns";
+const turnsInPage = 50;
 const releaseMilliseconds = 15_000;
 const releasePauseMilliseconds = 200;
 
@@ -116,8 +117,10 @@ export function createTurns(options: TurnsOptions): Turns {
       return accepted.turn;
     },
     stop,
-    list: async (actor, sessionId) =>
-      sessionIdSchema.safeParse(sessionId).success ? listTurns(database, actor, sessionId) : [],
+    async list(actor, sessionId, { before = null, limit = turnsInPage } = {}) {
+      const isKnown = sessionIdSchema.safeParse(sessionId).success;
+      return isKnown ? listTurns(database, actor, { sessionId, before, limit }) : { turns: [], earlier: null };
+    },
     async listAsks(actor, sessionId) {
       if (!sessionIdSchema.safeParse(sessionId).success) return [];
       const rows = await listPendingAsks(database, actor, sessionId);

@@ -1,6 +1,7 @@
 import type { Actor } from "../auth/index.ts";
 import type { EntryBody } from "../protocol/log-entry.ts";
 import type { TurnState } from "../protocol/turn-states.ts";
+import type { QueueChange } from "./queue-rows.ts";
 
 export interface Turn {
   id: string;
@@ -27,6 +28,13 @@ export interface TurnKey {
   turnId: string;
 }
 
+export interface TurnPage {
+  /** In the order of the queue that they came through. */
+  turns: Turn[];
+  /** What to ask for those `before` these by; null with the oldest. */
+  earlier: string | null;
+}
+
 /** What the agent waits for. */
 export interface Ask {
   id: string;
@@ -46,14 +54,16 @@ export type AskAnswer = { reply: PermissionReply } | { answers: string[][] };
 
 export interface Turns {
   /**
-   * Stores the turn and returns at once: it is `running` where it could begin, else `queued`. The same key returns
-   * the same turn. Throws `invalid-input`
-   * for an empty prompt, `too-large` over 256 KB, `not-found` for an unknown or another person's session.
+   * Stores the turn and returns at once: it is `running` where it could begin, else `queued`. The same key
+   * with the same words returns the same turn, edited since or not; `key-reused` with others. Throws `invalid-input`
+   * for an empty prompt, `too-large` over 256 KB, `limit-exceeded` when the queue is full, `not-found` for an unknown
+   * or another person's session.
    */
   start(actor: Actor, input: { sessionId: string; prompt: string; idempotencyKey: string }): Promise<Turn>;
   /** Idempotent; through any process. False when nothing ran. */
   stop(actor: Actor, sessionId: string): Promise<boolean>;
-  list(actor: Actor, sessionId: string): Promise<Turn[]>;
+  /** Of those that were queued last. */
+  list(actor: Actor, sessionId: string, page?: { before?: string | null; limit?: number }): Promise<TurnPage>;
   /** Null when unknown or another person's. */
   find(actor: Actor, key: TurnKey): Promise<Turn | null>;
   /** Summarises the conversation, when its turn comes. `conflict` when nothing was said yet. */
@@ -66,9 +76,8 @@ export interface Turns {
   /** Brings back what was taken back since the last prompt. `conflict` as with `undo`. */
   redo(actor: Actor, input: { sessionId: string; idempotencyKey: string }): Promise<Turn>;
   /** All that follow are for a turn that has not begun: `conflict` when it has, and nothing is changed. */
-  edit(actor: Actor, input: TurnKey & { prompt: string }): Promise<Turn>;
-  /** Before another one that waits; null: to the end. */
-  move(actor: Actor, input: TurnKey & { before: string | null }): Promise<Turn>;
+  /** Other words, a place before another one that waits (null: at the end), or both in one write. */
+  change(actor: Actor, input: TurnKey & QueueChange): Promise<Turn>;
   removeQueued(actor: Actor, key: TurnKey): Promise<void>;
   /** Joins the running turn at its next step; where none runs, or it cannot take it, it is the next to begin. */
   sendNow(actor: Actor, key: TurnKey): Promise<Turn>;

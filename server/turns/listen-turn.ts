@@ -1,5 +1,6 @@
 import type { Translator } from "../agent/index.ts";
 import { isAppError } from "../errors.ts";
+import { causes } from "../protocol/causes.ts";
 import type { NumberedEvent } from "../protocol/sidecar.ts";
 import type { DrivenTurn } from "./drive-turn.ts";
 import { closeAsItIs, endInAnyCase, fillFromList, settleFromList } from "./settle-turn.ts";
@@ -36,8 +37,8 @@ export async function listenToTurn(driven: DrivenTurn, listening: Listening): Pr
         watch.begun();
       }
       if (heard === "exited") {
-        const cause = exitCause(event);
-        return await closeAsItIs(driven, translator, failed("agent-exited", `The agent ended: ${cause}`));
+        context.logger.warn({ turnId: job.turn.id, cause: exitCause(event) }, "The agent ended in a turn");
+        return await closeAsItIs(driven, translator, failed("agent-exited", causes["agent-ended"].message));
       }
       if (heard === "nothing" || heard === "busy") continue;
       const found = await lookAtAgent(driven, listening, heard).catch(tolerate);
@@ -45,7 +46,7 @@ export async function listenToTurn(driven: DrivenTurn, listening: Listening): Pr
       else if (found === "unreachable") idle = true;
       else if (found) return found;
       else if ((idle && heard === "silence") || isStoppedUnanswered(driven, translator, heard)) {
-        const cause = failed("agent-error", "The agent stopped before its answer was complete.");
+        const cause = failed("agent-error", causes["agent-incomplete"].message);
         return await endInAnyCase(driven, translator, asWanted(job, cause));
       } else idle = true;
     }
@@ -55,7 +56,7 @@ export async function listenToTurn(driven: DrivenTurn, listening: Listening): Pr
     broken = error;
   }
   job.closing.throwIfAborted();
-  const why = isAppError(broken) ? broken.message : "The agent's events ended.";
+  const why = isAppError(broken) ? broken.message : causes["agent-lost"].message;
   const cause = watch.cause ?? asWanted(job, failed("stream-error", why));
   if (sandbox.signal.aborted) return closeAsItIs(driven, translator, cause);
   return endInAnyCase(driven, translator, cause);
@@ -127,7 +128,9 @@ async function lookAtAgent(
 
 /** Out of reach for now: the bus decides when that has been too long, and the watch. */
 function tolerate(error: unknown): "unreachable" {
-  if (isAppError(error) && (error.kind === "unavailable" || error.kind === "timeout")) return "unreachable";
+  const isAway = isAppError(error) && (error.kind === "unavailable" || error.kind === "timeout");
+  // The database is not the agent: what could not be written is lost to this turn.
+  if (isAway && error.code !== "database") return "unreachable";
   throw error;
 }
 

@@ -2,6 +2,7 @@ import { sql } from "drizzle-orm";
 import type { Database, Transaction } from "../../db/client.ts";
 import type { Actor } from "../auth/index.ts";
 import type { Turn, TurnKey } from "./index.ts";
+import { fullQueue, isQueueFull } from "./queue-limits.ts";
 import { states, type TurnRow, toTurn, turnColumns } from "./turn-rows.ts";
 
 /** What came of a change to a turn that has to wait still. */
@@ -12,46 +13,60 @@ export async function findTurn(database: Database, actor: Actor, key: TurnKey): 
   return row ? toTurn(row) : null;
 }
 
-/** The revision keeps a runner that has read the old words from beginning with them. */
-export async function editQueued(
-  database: Database,
-  actor: Actor,
-  { prompt, ...key }: TurnKey & { prompt: string },
-): Promise<QueueOutcome> {
-  return change(database, actor, key, (tx) =>
-    tx.execute<TurnRow>(sql`
-      update turns set prompt = ${prompt}, revision = revision + 1
-      where id = ${key.turnId} and session_id = ${key.sessionId} and state in ${states("queued")} and kind = 'prompt'
-      returning ${turnColumns}`),
-  );
+export interface QueueChange {
+  prompt?: string | undefined;
+  /** Another turn that waits; null for the end. */
+  before?: string | null | undefined;
 }
 
 /**
- * The waiting turns share out the positions that they have, so that none ever gets too close to another.
- * Nothing moves when one of the two does not wait any more.
+ * Other words, another place, or both: all of it or nothing. Nothing is changed when the turn, or the one that it
+ * would come before, does not wait any more. The revision keeps a runner that has read the old words from beginning
+ * with them.
  */
-export async function moveQueued(
+export async function changeQueued(
   database: Database,
   actor: Actor,
-  { before, ...key }: TurnKey & { before: string | null },
+  { prompt, before, ...key }: TurnKey & QueueChange,
 ): Promise<QueueOutcome> {
   return change(database, actor, key, async (tx) => {
     await lockSession(tx, key.sessionId);
-    const waiting = await tx.execute<{ id: string; position: number }>(sql`
-      select id, position from turns where session_id = ${key.sessionId} and state in ${states("queued")}
+    const waiting = await tx.execute<WaitingRow>(sql`
+      select id, kind, position from turns where session_id = ${key.sessionId} and state in ${states("queued")}
       order by send_now_at, position for update`);
-    const ids = waiting.map(({ id }) => id);
-    const others = ids.filter((id) => id !== key.turnId);
-    const target = before === null ? others.length : others.indexOf(before);
-    if (!ids.includes(key.turnId) || target < 0) return [];
-    others.splice(target, 0, key.turnId);
-    const positions = waiting.map(({ position }) => Number(position));
-    for (const [index, id] of others.entries()) {
-      if (ids[index] === id) continue;
-      await tx.execute(sql`update turns set position = ${positions[index]} where id = ${id}`);
+    const changed = waiting.find(({ id }) => id === key.turnId);
+    if (!changed || (prompt !== undefined && changed.kind !== "prompt")) return [];
+    const order = before === undefined ? waiting : reordered(waiting, changed, before);
+    if (!order) return [];
+    if (prompt !== undefined) await storeWords(tx, { ...key, prompt });
+    // The waiting turns share out the positions that they have, so that none ever gets too close to another.
+    for (const [index, { id }] of order.entries()) {
+      const held = waiting[index];
+      if (held && held.id !== id) {
+        await tx.execute(sql`update turns set position = ${Number(held.position)} where id = ${id}`);
+      }
     }
     return readQueued(tx, key);
   });
+}
+
+interface WaitingRow extends Record<string, unknown> {
+  id: string;
+  kind: Turn["kind"];
+  position: number;
+}
+
+/** Null when the one that it would come before does not wait. */
+function reordered(waiting: readonly WaitingRow[], moved: WaitingRow, before: string | null): WaitingRow[] | null {
+  const others = waiting.filter((turn) => turn !== moved);
+  const target = before === null ? others.length : others.findIndex(({ id }) => id === before);
+  return target < 0 ? null : others.toSpliced(target, 0, moved);
+}
+
+async function storeWords(tx: Transaction, { sessionId, turnId, prompt }: TurnKey & { prompt: string }): Promise<void> {
+  const adds = { turns: 1, bytes: Buffer.byteLength(prompt) };
+  if (await isQueueFull(tx, { sessionId, adds, besides: sql`id <> ${turnId}` })) throw fullQueue();
+  await tx.execute(sql`update turns set prompt = ${prompt}, revision = revision + 1 where id = ${turnId}`);
 }
 
 export async function deleteQueued(database: Database, actor: Actor, key: TurnKey): Promise<QueueOutcome> {

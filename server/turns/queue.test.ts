@@ -41,14 +41,14 @@ describe("what waits", () => {
     const { sessionId, ids } = await queueBehind("my name is A", "my name is B", "my name is C", "my name is D");
     const [a = "", b = "", c = "", d = ""] = ids;
     const { viewer } = server;
-    await turns().move(viewer, { sessionId, turnId: d, before: b });
+    await turns().change(viewer, { sessionId, turnId: d, before: b });
     expect(await queueOf(sessionId)).toEqual(["my name is A", "my name is D", "my name is B", "my name is C"]);
-    await turns().move(viewer, { sessionId, turnId: a, before: null });
-    await turns().edit(viewer, { sessionId, turnId: c, prompt: "my name is E" });
+    await turns().change(viewer, { sessionId, turnId: a, before: null });
+    await turns().change(viewer, { sessionId, turnId: c, prompt: "my name is E" });
     await turns().removeQueued(viewer, { sessionId, turnId: b });
     const waiting = ["my name is D", "my name is E", "my name is A"];
     expect(await queueOf(sessionId)).toEqual(waiting);
-    await expect(turns().edit(viewer, { sessionId, turnId: c, prompt: " " })).rejects.toMatchObject({
+    await expect(turns().change(viewer, { sessionId, turnId: c, prompt: " " })).rejects.toMatchObject({
       kind: "invalid-input",
     });
     await server.restart();
@@ -64,7 +64,7 @@ describe("what waits", () => {
     const key = { sessionId, turnId: ids[0] ?? "" };
     const stranger = { ...server.viewer, userId: crypto.randomUUID() as typeof server.viewer.userId };
     expect(await turns().find(stranger, key)).toBeNull();
-    await expect(turns().edit(stranger, { ...key, prompt: "x" })).rejects.toMatchObject({ kind: "not-found" });
+    await expect(turns().change(stranger, { ...key, prompt: "x" })).rejects.toMatchObject({ kind: "not-found" });
     await expect(turns().removeQueued(stranger, key)).rejects.toMatchObject({ kind: "not-found" });
     await expect(turns().sendNow(stranger, key)).rejects.toMatchObject({ kind: "not-found" });
     await expect(turns().sendNow(server.viewer, { ...key, turnId: "none" })).rejects.toMatchObject({
@@ -80,7 +80,7 @@ describe("what waits", () => {
     const turnId = await server.prompt(sessionId, "my name is before");
     // Races the beginning: either it is refused, or it is what the agent hears.
     const edited = await turns()
-      .edit(viewer, { sessionId, turnId, prompt: "my name is after" })
+      .change(viewer, { sessionId, turnId, prompt: "my name is after" })
       .then(
         () => true,
         (error: { kind: string }) => error.kind !== "conflict",
@@ -89,8 +89,8 @@ describe("what waits", () => {
     expect(prompts(state)).toEqual([edited ? "my name is after" : "my name is before"]);
     const key = { sessionId, turnId };
     for (const change of [
-      () => turns().edit(viewer, { ...key, prompt: "x" }),
-      () => turns().move(viewer, { ...key, before: null }),
+      () => turns().change(viewer, { ...key, prompt: "x" }),
+      () => turns().change(viewer, { ...key, before: null }),
       () => turns().removeQueued(viewer, key),
       () => turns().sendNow(viewer, key),
     ]) {
@@ -110,7 +110,7 @@ describe("what waits", () => {
     const turnId = String(row?.id);
     const opening = { actor: viewer, sessionId, turnId, sandboxId: null, leaseEpoch: 0, bootId: null, fresh: true };
     const writer = await server.services.log.openWriter(opening);
-    await turns().edit(viewer, { sessionId, turnId, prompt: "new" });
+    await turns().change(viewer, { sessionId, turnId, prompt: "new" });
     await expect(writer.beginTurn({ prompt: "old", revision: 0 })).rejects.toMatchObject({ kind: "conflict" });
     expect(await stateOf(sessionId, turnId)).toMatchObject({ state: "queued", prompt: "new" });
     await turns().removeQueued(viewer, { sessionId, turnId });

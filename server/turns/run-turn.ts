@@ -40,7 +40,7 @@ export async function runTurn(context: TurnContext, job: TurnJob): Promise<void>
     };
     const end = await attend().catch((error: unknown) => {
       if (job.closing.aborted || isRefused(error)) throw error;
-      return { ...endingOf(error, job), usage: null };
+      return { ...endingOf(context, error, job), usage: null };
     });
     await begun;
     if (job.isResumed && !sandbox) {
@@ -83,15 +83,17 @@ async function wake(
   } catch (error) {
     if (job.stop.aborted || job.closing.aborted || !isAppError(error)) throw error;
     if (isRefused(error)) throw error;
-    const { kind, message, requestId } = error;
-    throw new AppError(kind, message, { cause: error, code: "wake-failed", requestId });
+    const { kind, message, fault, requestId } = error;
+    throw new AppError(kind, message, { cause: error, code: "wake-failed", fault, requestId });
   } finally {
     if (isNews) await context.log.notifyViewers(turn.sessionId);
   }
 }
 
-function endingOf(error: unknown, job: TurnJob): TurnEnding {
+function endingOf(context: TurnContext, error: unknown, job: TurnJob): TurnEnding {
   if (job.stop.aborted) return stopped;
+  // What is said leaves out what only an admin can use.
+  context.logger.warn({ err: error, turnId: job.turn.id }, "A turn failed");
   const { code, message, requestId } = failureOfError(error);
   return failed(code, message, requestId);
 }

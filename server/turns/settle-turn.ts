@@ -1,4 +1,5 @@
 import { type AgentMessage, hasId, settle, type Translator, type TranslatorState, tasksOf } from "../agent/index.ts";
+import { causes } from "../protocol/causes.ts";
 import type { DrivenTurn } from "./drive-turn.ts";
 import { failed, stopped, type TurnEnding } from "./turn-context.ts";
 
@@ -66,7 +67,7 @@ export async function settleFromList(
     if (job.stop.aborted) return stopped;
     if (outcome.type === "failed") return failed(outcome.code, outcome.message, outcome.requestId);
     if (outcome.type === "aborted") return failed("aborted", "The agent was stopped by somebody else.");
-    return failed("agent-error", "The agent no longer has this prompt.");
+    return failed("agent-error", causes["agent-forgot"].message);
   } catch (error) {
     joinedPrompts.reopen();
     throw error;

@@ -4,7 +4,7 @@ import type { Actor } from "../auth/index.ts";
 import { tenantId, userId } from "../protocol/ids.ts";
 import type { SessionState } from "../protocol/session-events.ts";
 import type { TurnState } from "../protocol/turn-states.ts";
-import type { Turn } from "./index.ts";
+import type { Turn, TurnPage } from "./index.ts";
 import type { Prompting } from "./turn-context.ts";
 import { type Fence, writeUnderLease } from "./write-under-lease.ts";
 
@@ -43,13 +43,21 @@ export const turnColumns = sql`id, session_id, kind, state, prompt, failure_code
   send_now_at, queued_at, started_at, ended_at, undone_at, provider_id, model_id, cost, tokens_input, tokens_output,
   tokens_reasoning, tokens_cache_read, tokens_cache_write`;
 
-export async function listTurns(database: Database, actor: Actor, sessionId: string): Promise<Turn[]> {
+export async function listTurns(
+  database: Database,
+  actor: Actor,
+  { sessionId, before, limit }: { sessionId: string; before: string | null; limit: number },
+): Promise<TurnPage> {
+  const older = before
+    ? sql`position < (select position from turns where id = ${before} and session_id = ${sessionId})`
+    : sql`true`;
   const rows = await database.transaction(actor, (tx) =>
-    tx.execute<TurnRow>(
-      sql`select ${turnColumns} from turns where session_id = ${sessionId} order by position limit 1000`,
-    ),
+    tx.execute<TurnRow>(sql`
+      select ${turnColumns} from turns where session_id = ${sessionId} and ${older}
+      order by position desc limit ${limit + 1}`),
   );
-  return rows.map(toTurn);
+  const turns = rows.slice(0, limit).map(toTurn).reverse();
+  return { turns, earlier: rows.length > limit ? (turns[0]?.id ?? null) : null };
 }
 
 /** The running turn, else the first that waits. */

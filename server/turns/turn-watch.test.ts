@@ -108,10 +108,10 @@ test("an agent that begins after it was told to stop is told again", () => {
 
 test("a lost sandbox ends the turn with the reason that is known, and the server's end with none", async () => {
   const first = watchTurn({});
-  first.lost.abort(new AppError("unavailable", "The sandbox ended unexpectedly."));
+  first.lost.abort(new AppError("unavailable", "It ended."));
   await first.ended;
   expect(first.watch.cause).toMatchObject({
-    failure: { code: "sandbox-lost", message: "The sandbox ended unexpectedly." },
+    failure: { code: "sandbox-lost", message: "It ended." },
   });
   first.watch.end();
   const second = watchTurn({});

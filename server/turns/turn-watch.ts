@@ -1,3 +1,4 @@
+import { causes } from "../protocol/causes.ts";
 import type { DrivenTurn } from "./drive-turn.ts";
 import type { TurnAsks } from "./turn-asks.ts";
 import { failed, stopped, type TurnEnding } from "./turn-context.ts";
@@ -57,7 +58,12 @@ export function createTurnWatch(
     const quiet = Date.now() - seenAt;
     if (turnAsks.pending > 0) seenAt = Date.now();
     else if (quiet >= inactivityMilliseconds) {
-      return give(failed("timeout", `The agent did not respond for ${seconds} seconds.`));
+      return give(
+        failed(
+          "timeout",
+          `The agent did not respond for ${seconds} seconds. Changes made so far are kept. Send your message again.`,
+        ),
+      );
     }
     later(Math.max(inactivityMilliseconds - quiet, minPauseMilliseconds), checkActivity);
   };
@@ -75,7 +81,12 @@ export function createTurnWatch(
   const checkLimit = () => {
     const left = startedAt + turnMilliseconds + turnAsks.waitedMilliseconds - Date.now();
     if (left <= 0 && turnAsks.pending === 0) {
-      return give(failed("timeout", `The turn took longer than ${minutes} minutes.`));
+      return give(
+        failed(
+          "timeout",
+          `The turn took longer than ${minutes} minutes and was ended. Changes made so far are kept. Send a message to go on.`,
+        ),
+      );
     }
     later(Math.max(left, minPauseMilliseconds), checkLimit);
   };
@@ -100,5 +111,5 @@ export function createTurnWatch(
 }
 
 function messageOf(reason: unknown): string {
-  return reason instanceof Error && reason.message ? reason.message : "The sandbox ended unexpectedly.";
+  return reason instanceof Error && reason.message ? reason.message : causes["sandbox-ended"].message;
 }

@@ -33,7 +33,7 @@ describe("a turn", () => {
       expect(kinds).toEqual(expect.arrayContaining(["sandbox-phase", "agent_message", "usage", "turn-end"]));
       expect(ends(state).map(({ body }) => body)).toEqual([{ outcome: "finished" }]);
       expect(state.entries.every(({ open }) => !open)).toBe(true);
-      const [turn] = await server.services.turns.list(server.viewer, sessionId);
+      const [turn] = (await server.services.turns.list(server.viewer, sessionId)).turns;
       expect(turn).toMatchObject({ state: "finished", failure: null });
 
       await server.prompt(sessionId, "What is my name?");
@@ -270,7 +270,7 @@ describe("bad input", () => {
     await expect(start("no id", "hello")).rejects.toMatchObject({ kind: "not-found" });
     const stranger = { ...server.viewer, userId: crypto.randomUUID() as typeof server.viewer.userId };
     await expect(start(sessionId, "hello", stranger)).rejects.toMatchObject({ kind: "not-found" });
-    expect(await server.services.turns.list(server.viewer, sessionId)).toEqual([]);
+    expect(await server.services.turns.list(server.viewer, sessionId)).toEqual({ turns: [], earlier: null });
   });
 
   test("the same key gives the same turn", patience, async () => {
@@ -278,7 +278,7 @@ describe("bad input", () => {
     const turns = await Promise.all([start(sessionId, "my name is Bo"), start(sessionId, "my name is Bo")]);
     expect(turns[0]?.id).toBe(turns[1]?.id);
     await server.follow(sessionId, ended());
-    expect(await server.services.turns.list(server.viewer, sessionId)).toHaveLength(1);
+    expect((await server.services.turns.list(server.viewer, sessionId)).turns).toHaveLength(1);
     await server.database.transaction(server.viewer, async (tx) => {
       const rows = await tx.execute(
         sql`select count(*) from log_entries where session_id = ${sessionId} and kind = 'prompt'`,

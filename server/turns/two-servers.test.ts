@@ -115,7 +115,7 @@ describe("through a server that does not hold the lease", () => {
       await promptThere(sessionId, "my name is Joined"),
     ];
     await turns.removeQueued(viewer, { sessionId, turnId: first });
-    await turns.edit(viewer, { sessionId, turnId: second, prompt: "my name is Edited" });
+    await turns.change(viewer, { sessionId, turnId: second, prompt: "my name is Edited" });
     await turns.sendNow(viewer, { sessionId, turnId: third });
     const seen = await server.follow(
       sessionId,

@@ -3,6 +3,7 @@ import type { Database } from "../../db/client.ts";
 import type { Actor } from "../auth/index.ts";
 import { turnOutcomes } from "../protocol/turn-states.ts";
 import type { Turn } from "./index.ts";
+import { fullQueue, isQueueFull } from "./queue-limits.ts";
 import { states, type TurnRow, toTurn, turnColumns } from "./turn-rows.ts";
 
 /** Turns in the order in which the agent heard them; those that joined another one came after it. */
@@ -22,25 +23,29 @@ const needs = {
   redo: canBeRedone(sql`turns.session_id`),
 } as const;
 
-/** `busy`: something runs or waits; `nothing`: there is nothing to do it with. The same key gives the same turn. */
+/**
+ * `busy`: something runs or waits; `nothing`: there is nothing to do it with. The same key gives the same turn, or
+ * is `reused` where another was asked for with it.
+ */
 export async function insertOtherTurn(
   database: Database,
   actor: Actor,
   input: { sessionId: string; kind: "compact" | "undo" | "redo"; idempotencyKey: string },
-): Promise<Turn | "busy" | "nothing" | "unknown"> {
+): Promise<Turn | "busy" | "nothing" | "unknown" | "reused"> {
   const { sessionId, kind, idempotencyKey } = input;
   return database.transaction(actor, async (tx) => {
     const [session] = await tx.execute(sql`select id from sessions where id = ${sessionId} for no key update`);
     if (!session) return "unknown";
     const [known] = await tx.execute<TurnRow>(sql`
       select ${turnColumns} from turns where session_id = ${sessionId} and idempotency_key = ${idempotencyKey}`);
-    if (known) return toTurn(known);
+    if (known) return known.kind === kind ? toTurn(known) : "reused";
     const open = await tx.execute(sql`
       select from turns where session_id = ${sessionId} and state in ${states("queued", "running")} limit 1`);
     // A summary may wait for its turn; what it summarises need not be there yet.
     if (open.length > 0 && kind !== "compact") return "busy";
     const found = await tx.execute(sql`select from turns where session_id = ${sessionId} and ${needs[kind]} limit 1`);
     if (found.length === 0 && open.length === 0) return "nothing";
+    if (await isQueueFull(tx, { sessionId, adds: { turns: 1, bytes: 0 } })) throw fullQueue();
     const [made] = await tx.execute<TurnRow>(sql`
       insert into turns (tenant_id, user_id, session_id, kind, prompt, idempotency_key, position)
       values (${actor.tenantId}, ${actor.userId}, ${sessionId}, ${kind}, '', ${idempotencyKey},

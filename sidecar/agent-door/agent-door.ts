@@ -1,7 +1,7 @@
 import { type ClientRequest, createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { pipeline } from "node:stream/promises";
 import { endToEndHeaders } from "../hop-headers.ts";
-import { codeOf, Problem, problemBody, problemOf } from "../sidecar-problem.ts";
+import { fault, Problem, problemBody, problemOf } from "../sidecar-problem.ts";
 import { forwardPlainRequest } from "./forward-plain-request.ts";
 import type { AskServer } from "./server-connection.ts";
 import { tunnel } from "./tunnel.ts";
@@ -60,7 +60,7 @@ export function createAgentDoor({ askServer, sandboxToken, agentPort }: AgentDoo
     // The server may answer, and refuse, before it has read everything.
     pipeline(request, upstream).catch(() => {});
     const answer = await answered.catch((error) => {
-      throw new Problem("unavailable", `Dormouse's server cannot be reached from the sandbox (${codeOf(error)}).`);
+      throw fault("server-away", error);
     });
     response.writeHead(answer.statusCode ?? 502, endToEndHeaders(answer.headers));
     response.flushHeaders();

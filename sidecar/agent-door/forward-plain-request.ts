@@ -41,7 +41,7 @@ export async function forwardPlainRequest(input: {
   });
   pipeline(request, upstream).catch(() => {});
   const answer = await answered.catch((error: Error) => {
-    throw new Problem("upstream", `${target.host} did not answer: ${error.message}`);
+    throw new Problem("upstream", `${target.host} broke off the connection before it answered.`, { cause: error });
   });
   response.writeHead(answer.statusCode ?? 502, endToEndHeaders(answer.headers));
   await pipeline(answer, response).catch(() => response.destroy());

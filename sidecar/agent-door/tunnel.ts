@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import { codeOf, Problem, problemBody, problemOf } from "../sidecar-problem.ts";
+import { fault, Problem, problemBody, problemOf } from "../sidecar-problem.ts";
 import type { AskServer } from "./server-connection.ts";
 
 const openDeadline = 30_000;
@@ -33,8 +33,7 @@ export function openTunnel(input: {
     });
     request.on("error", (error) => {
       clearTimeout(late);
-      const reason = codeOf(error) ?? error.message;
-      reject(new Problem("unavailable", `Dormouse's server cannot be reached from the sandbox (${reason}).`));
+      reject(fault("server-away", error));
     });
     request.end();
   });

@@ -39,7 +39,7 @@ export function createDoor({ routes, verifier, bootSecret, identity, report }: D
       await matching.handle(exchange, matching.path.exec(pathname)?.slice(1) ?? []);
     } catch (error) {
       const problem = problemOf(error);
-      if (problem.kind === "internal") report(`${method} ${pathname}: ${(problem.cause as Error)?.stack}`);
+      if (problem.cause) report(`${method} ${pathname}: ${(problem.cause as Error).stack ?? problem.cause}`);
       exchange.problem(problem);
     }
   }

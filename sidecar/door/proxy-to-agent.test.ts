@@ -2,7 +2,8 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { PassThrough } from "node:stream";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { causes } from "../../server/protocol/causes.ts";
 import type { Supervisor } from "../supervisor/supervisor.ts";
 import type { Exchange } from "./exchange.ts";
 import { proxyToAgent } from "./proxy-to-agent.ts";
@@ -19,15 +20,53 @@ test("a caller who leaves before the answer does not cut the agent's work short"
   agent.listen(0, "127.0.0.1");
   await once(agent, "listening");
   const address = { host: "127.0.0.1", port: (agent.address() as AddressInfo).port, authorization: "Basic none" };
-  const exchange = {
+  await proxyToAgent(exchangeFor(caller.signal), "/config/providers", {
+    address: () => address,
+  } as unknown as Supervisor);
+  expect(await finished.promise).toBe(true);
+  agent.close();
+});
+
+describe("an agent that does not answer", () => {
+  const problem = (supervisor: Partial<Supervisor>) =>
+    proxyToAgent(exchangeFor(new AbortController().signal), "/session", supervisor as Supervisor).then(
+      () => null,
+      (error: unknown) => error,
+    );
+
+  test("is said to have broken off, in words without a code", async () => {
+    const agent = createServer((request) => request.socket.destroy()).listen(0, "127.0.0.1");
+    await once(agent, "listening");
+    const address = { host: "127.0.0.1", port: (agent.address() as AddressInfo).port, authorization: "Basic none" };
+    const away = { kind: "unavailable", message: causes["agent-away"].message };
+    expect(await problem({ address: () => address })).toMatchObject(away);
+    agent.close();
+    await once(agent, "close");
+    expect(await problem({ address: () => address })).toMatchObject(away);
+  });
+
+  test("is said to be starting, or not to start, and why is the log's affair", async () => {
+    const cause = "opencode exited with 1";
+    for (const [state, name] of [
+      ["waiting", "agent-starting"],
+      ["starting", "agent-starting"],
+      ["restarting", "agent-starting"],
+      ["failed", "agent-start"],
+      ["running", "agent-away"],
+    ] as const) {
+      const said = await problem({ address: () => null, state, cause });
+      expect(said).toMatchObject({ message: causes[name].message, cause: new Error(cause) });
+    }
+  });
+});
+
+function exchangeFor(signal: AbortSignal): Exchange {
+  return {
     request: { method: "GET", headers: {} },
     search: "",
-    signal: caller.signal,
+    signal,
     response: new PassThrough().resume(),
     body: async () => Buffer.alloc(0),
     stream() {},
   } as unknown as Exchange;
-  await proxyToAgent(exchange, "/config/providers", { address: () => address } as unknown as Supervisor);
-  expect(await finished.promise).toBe(true);
-  agent.close();
-});
+}

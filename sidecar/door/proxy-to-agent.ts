@@ -1,7 +1,7 @@
 import { Agent, type IncomingMessage, request as sendRequest } from "node:http";
 import { pipeline } from "node:stream/promises";
 import { endToEndHeaders } from "../hop-headers.ts";
-import { codeOf, Problem } from "../sidecar-problem.ts";
+import { fault, type Problem } from "../sidecar-problem.ts";
 import type { AgentAddress } from "../supervisor/agent-process.ts";
 import type { Supervisor } from "../supervisor/supervisor.ts";
 import type { Exchange } from "./exchange.ts";
@@ -33,9 +33,7 @@ export async function proxyToAgent(exchange: Exchange, path: string, supervisor:
     );
   } catch (error) {
     if (exchange.signal.aborted) return;
-    throw supervisor.address() === address
-      ? new Problem("upstream", `opencode did not answer (${codeOf(error) ?? (error as Error).message}).`)
-      : notRunning(supervisor);
+    throw supervisor.address() === address ? fault("agent-away", error) : notRunning(supervisor);
   }
   if (exchange.signal.aborted) return void answer.destroy();
   exchange.stream(answer.statusCode ?? 502, endToEndHeaders(answer.headers));
@@ -75,7 +73,6 @@ function ask(input: {
 }
 
 function notRunning({ state, cause }: Supervisor): Problem {
-  const words = { waiting: "is waiting for its history", starting: "is starting", running: "just ended" };
-  const what = { ...words, restarting: "is being restarted", failed: "does not start" }[state];
-  return new Problem("unavailable", `The agent ${what}.${cause ? ` ${cause.slice(0, 500)}` : ""}`);
+  const names = { failed: "agent-start", running: "agent-away" } as const;
+  return fault(state === "failed" || state === "running" ? names[state] : "agent-starting", new Error(cause ?? state));
 }

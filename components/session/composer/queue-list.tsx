@@ -8,10 +8,13 @@ import { Spinner } from "../../ui/spinner.tsx";
 import { useOutcome } from "../../ui/use-outcome.ts";
 import type { OutboxItem } from "./outbox.ts";
 import { QueueRow } from "./queue-row.tsx";
+import { useWholeQueue } from "./use-whole-queue.ts";
 
 interface QueueListProps {
   sessionId: string;
+  /** The first that wait, and the ids of those behind them. */
   queue: readonly QueuedTurn[];
+  rest: readonly string[];
   /** A turn runs, which what waits can be sent into. */
   running: boolean;
   outbox: readonly OutboxItem[];
@@ -20,8 +23,10 @@ interface QueueListProps {
 }
 
 /** What waits for its turn, and what did not get through. */
-export function QueueList({ sessionId, queue, running, outbox, onRetry, onTakeBack }: QueueListProps) {
+export function QueueList({ sessionId, queue, rest, running, outbox, onRetry, onTakeBack }: QueueListProps) {
   const { pending, failure, run } = useOutcome();
+  const { shown, hidden, loading, problem, open } = useWholeQueue(sessionId, queue, rest);
+  const order = [...queue.map(({ id }) => id), ...rest];
   const failed = outbox.filter((item) => item.problem !== null);
   const underWay = outbox.filter((item) => item.problem === null);
   const waits = queue.length + underWay.length > 0;
@@ -30,18 +35,24 @@ export function QueueList({ sessionId, queue, running, outbox, onRetry, onTakeBa
     <div className="flex flex-col gap-2">
       {waits && (
         <ul aria-label="Queue" className="flex flex-col divide-y divide-line rounded-card border border-line bg-raised">
-          {queue.map((turn, index) => (
+          {shown.map((turn) => (
             <QueueRow
               key={turn.id}
               sessionId={sessionId}
               turn={turn}
               running={running}
               pending={pending}
-              // Up: before the one above. Down: before the one after the next, or to the end.
-              before={{ up: queue[index - 1]?.id, down: queue[index + 1] ? (queue[index + 2]?.id ?? null) : undefined }}
+              before={neighbours(order, order.indexOf(turn.id))}
               run={run}
             />
           ))}
+          {hidden > 0 && (
+            <li className="flex min-h-9 items-center px-3 text-13 text-muted">
+              <Button size="small" look="quiet" pending={loading} onClick={open}>
+                and {hidden} more
+              </Button>
+            </li>
+          )}
           {underWay.map((item) => (
             <li key={item.key} className="flex min-h-9 items-center gap-2 px-3 text-13">
               <Spinner className="size-3.5 text-muted" />
@@ -52,6 +63,7 @@ export function QueueList({ sessionId, queue, running, outbox, onRetry, onTakeBa
         </ul>
       )}
       {failure && <FailureNotice failure={failure} />}
+      {problem && <FailureNotice failure={problem} />}
       {failed.map((item) => (
         <Notice key={item.key} tone="danger" title="This message was not sent" announce>
           <p className="truncate">{item.text}</p>
@@ -68,4 +80,10 @@ export function QueueList({ sessionId, queue, running, outbox, onRetry, onTakeBa
       ))}
     </div>
   );
+}
+
+/** Up: before the one above. Down: before the one after the next, or to the end. */
+function neighbours(order: readonly string[], index: number) {
+  const isLast = index + 1 >= order.length;
+  return { up: order[index - 1], down: isLast ? undefined : (order[index + 2] ?? null) };
 }

@@ -5,7 +5,7 @@ import { type KeyboardEvent, type ReactNode, useState } from "react";
 import type { QueuedTurn } from "@/server/protocol/session-events.ts";
 import { Button } from "../../ui/button.tsx";
 import type { useOutcome } from "../../ui/use-outcome.ts";
-import { editQueuedTurn, moveQueuedTurn, removeQueuedTurn, sendTurnNow } from "../session-api.ts";
+import { editQueuedTurn, moveQueuedTurn, readTurn, removeQueuedTurn, sendTurnNow } from "../session-api.ts";
 import { promptProblem } from "./outbox.ts";
 
 const words: Record<QueuedTurn["kind"], string> = {
@@ -28,6 +28,7 @@ interface QueueRowProps {
 /** One message that waits: edited, moved, sent now or removed. Alt and an arrow key move it too. */
 export function QueueRow({ sessionId, turn, running, pending, before, run }: QueueRowProps) {
   const [draft, setDraft] = useState<string | null>(null);
+  const [whole, setWhole] = useState("");
   const text = words[turn.kind] || turn.prompt;
   const isPrompt = turn.kind === "prompt";
   const move = (next: string | null | undefined) => {
@@ -40,10 +41,23 @@ export function QueueRow({ sessionId, turn, running, pending, before, run }: Que
     move(event.key === "ArrowUp" ? before.up : before.down);
   }
 
+  function write(prompt: string) {
+    setWhole(prompt);
+    setDraft(prompt);
+  }
+
+  function edit() {
+    if (!turn.isCut) return write(turn.prompt);
+    run(
+      () => readTurn(sessionId, turn.id),
+      (read) => write(read.turn.prompt),
+    );
+  }
+
   function save() {
     const next = draft ?? "";
     if (promptProblem(next)) return;
-    if (next === turn.prompt) return setDraft(null);
+    if (next === whole) return setDraft(null);
     run(
       () => editQueuedTurn(sessionId, turn.id, next),
       () => setDraft(null),
@@ -99,7 +113,7 @@ export function QueueRow({ sessionId, turn, running, pending, before, run }: Que
           </Act>
         )}
         {isPrompt && (
-          <Act label={`Edit: ${text.slice(0, 60)}`} hint="Edit" onClick={() => setDraft(turn.prompt)}>
+          <Act label={`Edit: ${text.slice(0, 60)}`} hint="Edit" pending={pending} onClick={edit}>
             <Pencil aria-hidden="true" className="size-3.5" strokeWidth={1.75} />
           </Act>
         )}

@@ -72,6 +72,7 @@ export function useOutbox(sessionId: string, state: ViewerState) {
 
 function shownTurnIds(state: ViewerState): ReadonlySet<string> {
   const ids = new Set<string>(state.session?.queue.map((turn) => turn.id));
+  for (const id of state.session?.queueRest ?? []) ids.add(id);
   for (const entry of state.entries) if (entry.turnId) ids.add(entry.turnId);
   return ids;
 }

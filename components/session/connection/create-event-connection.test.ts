@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { maxFollowedSessions } from "@/server/protocol/limits.ts";
 import type { LogEntry } from "@/server/protocol/log-entry.ts";
 import type { Cursor, FollowedEvent } from "@/server/protocol/session-events.ts";
 import { emptyViewerState } from "@/server/protocol/viewer-state.ts";
@@ -262,6 +263,35 @@ describe("the event connection of a browser", () => {
     world.grow("s", number, "world");
     await eventually(() => expect(view.texts()).toEqual(["Hello world"]));
     expect(world.openedStreams()).toBeGreaterThan(openings);
+  });
+
+  it("follows the sessions of the tabs that came last when there are more than it can, and says so to the others", async () => {
+    const world = createWorld();
+    const open = (index: number) => {
+      const { connection, crash } = world.openTab(`tab${index}`);
+      return { connection, crash, id: `s${index}`, ...show(connection, `s${index}`) };
+    };
+    const first = open(0);
+    await eventually(() => expect(world.followedNow()).toEqual(["s0"]));
+    const others = Array.from({ length: maxFollowedSessions }, (_, index) => open(index + 1));
+    await eventually(() => {
+      expect(world.followedNow()).toEqual(others.map(({ id }) => id).sort());
+      expect(first.connection.status()).toEqual({ state: "crowded" });
+      for (const { connection } of others) expect(connection.status()).toEqual({ state: "live" });
+    });
+    // Nobody who is left out asks again and again.
+    const openings = world.openedStreams();
+    for (const { id } of others) world.append(id, "news");
+    await eventually(() => {
+      for (const { texts } of others) expect(texts()).toEqual(["news"]);
+    });
+    expect(world.openedStreams()).toBe(openings);
+    world.append("s0", "waiting");
+    others[0]?.connection.close();
+    await eventually(() => {
+      expect(first.texts()).toEqual(["waiting"]);
+      expect(first.connection.status()).toEqual({ state: "live" });
+    });
   });
 
   it("leaves every tab with the server's state after any mixture of joins, deaths and drops", async () => {

@@ -1,3 +1,4 @@
+import { maxFollowedSessions } from "@/server/protocol/limits.ts";
 import type { Cursor, FollowedEvent, SessionEvent } from "@/server/protocol/session-events.ts";
 import { applySessionEvents, type ViewerState } from "@/server/protocol/viewer-state.ts";
 import type { ConnectionStatus, Environment, TabMessage } from "./environment.ts";
@@ -6,6 +7,7 @@ import { createLeader, type Leader } from "./leader.ts";
 const patienceWithGap = 300;
 const longestPatience = 8000;
 const maxKept = 12;
+const crowded: ConnectionStatus = { state: "crowded" };
 
 /**
  * One tab's part of the browser's one event connection. It keeps the state of each session it shows
@@ -36,6 +38,8 @@ export interface FilesChange {
 interface Followed {
   state: ViewerState;
   taking: boolean;
+  /** There was no room for it on the connection. */
+  isLeftOut: boolean;
   /** Changed by pages of a log that is still being caught up with: listeners hear of it once, with the last. */
   untold: boolean;
   mending: boolean;
@@ -91,11 +95,14 @@ export function createEventConnection(environment: Environment): EventConnection
 
   function begin(opened: Cursor): void {
     let missing = false;
+    const isFull = Object.keys(opened).length >= maxFollowedSessions;
     for (const [id, session] of followed) {
       const from = opened[id];
       session.taking = from !== undefined && from <= session.state.version;
-      missing ||= !session.taking && session.listeners.size > 0;
+      session.isLeftOut = isFull && from === undefined;
+      missing ||= !session.taking && !session.isLeftOut && session.listeners.size > 0;
     }
+    notify(statusListeners);
     if (missing && !leader) environment.post(follow(true));
   }
 
@@ -153,6 +160,7 @@ export function createEventConnection(environment: Environment): EventConnection
     const created = {
       state: initial,
       taking: false,
+      isLeftOut: false,
       untold: false,
       mending: false,
       mends: 0,
@@ -190,7 +198,10 @@ export function createEventConnection(environment: Environment): EventConnection
         },
       };
     },
-    status: () => status,
+    status() {
+      const isCrowded = [...followed.values()].some(({ isLeftOut, listeners }) => isLeftOut && listeners.size > 0);
+      return isCrowded && status.state === "live" ? crowded : status;
+    },
     subscribeStatus(listener) {
       statusListeners.add(listener);
       return () => statusListeners.delete(listener);

@@ -17,7 +17,9 @@ export type ConnectionStatus =
   | { state: "live" }
   /** `since`: milliseconds of the epoch. */
   | { state: "lost"; since: number }
-  | { state: "signed-out" };
+  | { state: "signed-out" }
+  /** This tab's session is left out: other tabs follow as many as one connection takes. */
+  | { state: "crowded" };
 
 /** How a stream ended: the server says that it stops, the person is signed out, or anything else. */
 export type StreamEnd = "stopping" | "signed-out" | "lost";

@@ -1,3 +1,4 @@
+import { maxFollowedSessions } from "@/server/protocol/limits.ts";
 import type { Cursor, FollowedEvent } from "@/server/protocol/session-events.ts";
 import type { ConnectionStatus, Environment, StreamEnd, TabMessage } from "./environment.ts";
 
@@ -8,7 +9,7 @@ const answersMilliseconds = 150;
 const sweepMilliseconds = 5000;
 
 /**
- * The one tab that holds the stream. It follows the union of what all tabs follow, each session from
+ * The one tab that holds the stream. It follows the union of what all tabs follow, as far as one connection goes, each session from
  * the version of the tab that has come least far, and opens anew whenever a tab needs more than the
  * present stream brings. `told` is what every tab said last, carried on with each event sent: so a
  * stream that is opened again begins exactly where the tabs stand.
@@ -21,6 +22,7 @@ export interface Leader {
 
 export function createLeader(environment: Environment, own: () => Cursor, tell: (message: TabMessage) => void): Leader {
   const told = new Map<string, Cursor>();
+  let following: Cursor = {};
   let reopen: AbortController | null = null;
   let failures = 0;
   let lostSince: number | null = null;
@@ -29,21 +31,29 @@ export function createLeader(environment: Environment, own: () => Cursor, tell: 
     if (message.type === "leave") forget(message.tab);
     if (message.type !== "follow") return;
     const before = told.get(message.tab);
+    const isNews = message.again || !sameKeys(before ?? {}, message.sessions);
+    if (isNews) told.delete(message.tab);
     told.set(message.tab, { ...message.sessions });
-    if (message.again || !sameKeys(before ?? {}, message.sessions)) reopen?.abort();
+    if (isNews) reopen?.abort();
   }
 
   function forget(tab: string): void {
     const gone = told.get(tab);
     told.delete(tab);
-    // A session that nobody follows any more is left at the next opening; only tabs that come need one at once.
-    if (gone && Object.keys(union()).length === 0) reopen?.abort();
+    const left = Object.keys(union());
+    // A session that nobody follows any more is left at the next opening; only tabs that come need one at once,
+    // and those that there was no room for.
+    if (gone && (left.length === 0 || left.some((id) => !(id in following)))) reopen?.abort();
   }
 
+  /** As many as one connection takes: tabs that asked last come first, since somebody has just opened them. */
   function union(): Cursor {
     const cursor: Cursor = {};
-    for (const sessions of told.values()) {
-      for (const [id, version] of Object.entries(sessions)) cursor[id] = Math.min(version, cursor[id] ?? version);
+    for (const sessions of [...told.values()].reverse()) {
+      for (const [id, version] of Object.entries(sessions)) {
+        if (!(id in cursor) && Object.keys(cursor).length >= maxFollowedSessions) continue;
+        cursor[id] = Math.min(version, cursor[id] ?? version);
+      }
     }
     return cursor;
   }
@@ -86,6 +96,7 @@ export function createLeader(environment: Environment, own: () => Cursor, tell: 
     const controller = new AbortController();
     reopen = controller;
     const cursor = union();
+    following = cursor;
     if (Object.keys(cursor).length === 0) {
       show({ state: "live" });
       await untilAborted(AbortSignal.any([signal, controller.signal]));

@@ -9,7 +9,7 @@ import { Spinner } from "../../ui/spinner.tsx";
 import type { Block } from "./blocks.ts";
 import { Elapsed } from "./elapsed.tsx";
 import { Markdown } from "./markdown.tsx";
-import { amount, cost, duration, remedy } from "./wording.ts";
+import { amount, cost, duration } from "./wording.ts";
 
 /** A row that opens what is of second interest. */
 export function Quiet({ label, icon, children }: { label: ReactNode; icon?: ReactNode; children: ReactNode }) {
@@ -145,7 +145,6 @@ export function Failure({ entry }: { entry: LogEntryOf<"error"> | LogEntryOf<"tu
   return (
     <Notice tone="danger" title={entry.kind === "turn-end" ? "The turn failed" : "Something went wrong"}>
       <p>{message ?? "The agent gave no reason."}</p>
-      <p className="text-muted">{remedy(code)}</p>
       {(code || requestId) && (
         <p className="mt-1 font-mono text-12 text-muted">{[code, requestId].filter(Boolean).join(" · ")}</p>
       )}

@@ -24,13 +24,3 @@ export function cost(dollars: number | null): string {
   if (dollars <= 0) return "$0";
   return dollars < 0.01 ? "under $0.01" : `$${dollars.toFixed(2)}`;
 }
-
-/** What a person can do about a failure, by its code. */
-export function remedy(code: string | undefined): string {
-  if (code === "401" || code === "403") return "Check the provider's key in Settings → Models, then send again.";
-  if (code === "404") return "The provider does not know this model. Choose another in Settings → Models.";
-  if (code === "429") return "The provider is limiting requests. Wait a little, then send again.";
-  if (code === "timeout") return "Send again to retry. Changes made so far are kept.";
-  if (code?.startsWith("5")) return "The provider reported an error. Send again in a moment.";
-  return "Send again to retry. Changes made so far are kept.";
-}

@@ -1,4 +1,4 @@
-import { AppError, isAppError } from "../../errors.ts";
+import { AppError, faultError, isAppError } from "../../errors.ts";
 
 export function codeOf(error: unknown): string | undefined {
   return (error as NodeJS.ErrnoException | null)?.code;
@@ -14,7 +14,7 @@ export function filesystemError(error: unknown, signal: AbortSignal): unknown {
   switch (codeOf(error)) {
     case "ENOSPC":
     case "EDQUOT":
-      return new AppError("unavailable", "The file store's disk is full", { cause: error });
+      return faultError("store-full", { cause: error });
     case "EFBIG":
       return new AppError("too-large", "This is too large for the file store's disk", { cause: error });
     case "EISDIR":
@@ -25,8 +25,8 @@ export function filesystemError(error: unknown, signal: AbortSignal): unknown {
         cause: error,
       });
     default:
-      return new AppError("unavailable", "The file store cannot be used", { cause: error });
+      return faultError("store-away", { cause: error });
   }
 }
 
-export const lateDisk = () => new AppError("unavailable", "The file store's disk did not answer in time");
+export const lateDisk = () => faultError("store-late");

@@ -4,6 +4,7 @@ import { mkdtemp, open, readdir, rename, rm, stat, writeFile } from "node:fs/pro
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { causes } from "../../protocol/causes.ts";
 import { describeFileStore } from "../file-store.contract.ts";
 import type { ByteSource } from "../file-store.ts";
 import { storeKey } from "../store-key.ts";
@@ -127,7 +128,7 @@ describe("the filesystem store", () => {
       const [output] = await once(child.stdout, "data");
       expect(JSON.parse(String(output))).toEqual({
         kind: "unavailable",
-        message: "The file store's disk is full",
+        message: causes["store-full"].message,
         left: [],
       });
     },

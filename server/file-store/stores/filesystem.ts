@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from "node:crypto";
 import { type FileHandle, link, open, readdir, rm, stat, unlink } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
-import { AppError } from "../../errors.ts";
+import { AppError, faultError } from "../../errors.ts";
 import { bounded } from "../../lib/bounded.ts";
 import { boundedWrite, pull, toByteStream } from "../byte-streams.ts";
 import {
@@ -88,7 +88,7 @@ export function createFilesystemStore(options: FilesystemStoreOptions): FileStor
       written = await writeTemporary(temporary, body, signal);
       const found = await digest(temporary, signal);
       if (found?.sha256 !== written.sha256 || found.bytes !== written.bytes) {
-        throw new AppError("upstream", "The file store's disk returned different bytes from those written");
+        throw faultError("store-damaged", { cause: new Error("Other bytes than those written") });
       }
       await call(signal, () => publish(temporary, pathOf(key)), limits.finishMilliseconds);
     });
@@ -113,7 +113,7 @@ export function createFilesystemStore(options: FilesystemStoreOptions): FileStor
       rootSeen = true;
     } catch (error) {
       signal.throwIfAborted();
-      throw new AppError("unavailable", "The file store's folder cannot be used", { cause: error });
+      throw faultError("store-missing", { cause: error });
     }
   }
 
@@ -152,7 +152,7 @@ export function createFilesystemStore(options: FilesystemStoreOptions): FileStor
         if (position >= end) return null;
         const buffer = Buffer.allocUnsafe(Math.min(chunkBytes, end - position));
         const { bytesRead } = await call(signal, () => handle.read(buffer, 0, buffer.length, position));
-        if (bytesRead === 0) throw new AppError("upstream", "An object of the file store is shorter than it was");
+        if (bytesRead === 0) throw faultError("store-damaged", { cause: new Error("Shorter than it was") });
         position += bytesRead;
         return buffer.subarray(0, bytesRead);
       },

@@ -1,4 +1,5 @@
-import { AppError, isAppError } from "../../errors.ts";
+import { AppError, faultError, isAppError } from "../../errors.ts";
+import type { CauseName } from "../../protocol/causes.ts";
 
 const refusals = ["AccessDenied", "InvalidAccessKeyId", "SignatureDoesNotMatch", "ExpiredToken", "Forbidden"];
 const mismatches = ["BadDigest", "InvalidDigest", "XAmzContentChecksumMismatch", "XAmzContentSHA256Mismatch"];
@@ -9,22 +10,20 @@ export function s3Error(error: unknown, signal: AbortSignal): unknown {
   if (signal.aborted) return signal.reason;
   if (isAppError(error)) return error;
   if (error instanceof Error && error.name === "NoSuchBucket") return absentBucket(error);
-  return new AppError(...translate(error), { cause: error });
+  if (error instanceof Error && (error.name === "InvalidRange" || statusOf(error) === 416)) {
+    return new AppError("invalid-input", "That range lies outside the object", { cause: error });
+  }
+  return faultError(faultOf(error), { cause: error });
 }
 
-function translate(error: unknown): ["unavailable" | "upstream" | "invalid-input", string] {
+function faultOf(error: unknown): CauseName {
   const status = statusOf(error);
   const name = error instanceof Error ? error.name : "";
-  if (name === "InvalidRange" || status === 416) return ["invalid-input", "That range lies outside the object"];
-  if (mismatches.includes(name)) return ["upstream", "The file store received different bytes from those sent"];
-  if (full.includes(name) || status === 507) return ["unavailable", "The file store is full"];
-  if (refusals.includes(name) || status === 401 || status === 403) {
-    return ["unavailable", "The file store refuses the server's credentials"];
-  }
+  if (mismatches.includes(name)) return "store-damaged";
+  if (full.includes(name) || status === 507) return "store-full";
+  if (refusals.includes(name) || status === 401 || status === 403) return "store-refused";
   // No status: the request never got an answer.
-  if (status === undefined || status >= 500 || status === 429)
-    return ["unavailable", "The file store cannot be reached"];
-  return ["upstream", "The file store refused a request"];
+  return status === undefined || status >= 500 || status === 429 ? "store-away" : "store-failed";
 }
 
 /** Of a HEAD there is no body to tell an absent key from an absent bucket. */
@@ -37,7 +36,6 @@ function statusOf(error: unknown): number | undefined {
   return (error as { $metadata?: { httpStatusCode?: number } } | null)?.$metadata?.httpStatusCode;
 }
 
-export const absentBucket = (cause: unknown) =>
-  new AppError("unavailable", "The file store's bucket does not exist", { cause });
+export const absentBucket = (cause: unknown) => faultError("store-missing", { cause });
 
-export const lateStore = () => new AppError("unavailable", "The file store did not answer in time");
+export const lateStore = () => faultError("store-late");

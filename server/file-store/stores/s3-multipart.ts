@@ -7,7 +7,7 @@ import {
   HeadObjectCommand,
   UploadPartCommand,
 } from "@aws-sdk/client-s3";
-import { AppError } from "../../errors.ts";
+import { AppError, faultError } from "../../errors.ts";
 import type { StoreKey } from "../store-key.ts";
 import type { S3Calls } from "./s3-calls.ts";
 import { isAbsentUpload } from "./s3-error.ts";
@@ -36,7 +36,7 @@ export async function startMultipartUpload(
   const created = await call(unheard, (abortSignal) =>
     client.send(new CreateMultipartUploadCommand({ ...target, ChecksumAlgorithm: "SHA256" }), { abortSignal }),
   );
-  if (!created.UploadId) throw new AppError("upstream", "The file store began an upload without naming it");
+  if (!created.UploadId) throw faultError("store-failed", { cause: new Error("An upload without an id") });
   const upload = { ...target, UploadId: created.UploadId };
   const stopping = new AbortController();
   const sending = AbortSignal.any([signal, stopping.signal]);

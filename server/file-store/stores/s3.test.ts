@@ -13,6 +13,7 @@ import {
   S3Client,
 } from "@aws-sdk/client-s3";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { causes } from "../../protocol/causes.ts";
 import { describeFileStore } from "../file-store.contract.ts";
 import { type StoreKey, storeKey } from "../store-key.ts";
 import { bytesOf, inChunks, megabyte, never, readAll, sha256 } from "../test-bytes.ts";
@@ -197,13 +198,19 @@ describe("the S3 store", () => {
     const error = await createS3Store(wrong)
       .write(storeKey("a"), inChunks(bytesOf(1)), never)
       .catch((thrown: unknown) => thrown);
-    expect(error).toMatchObject({ kind: "unavailable", message: "The file store's bucket does not exist" });
+    expect(error).toMatchObject({ kind: "unavailable", message: causes["store-missing"].message });
     expect(Object.keys(error as object)).not.toContain("$metadata");
+  });
+
+  it("says so when nobody is there", async () => {
+    const store = createS3Store({ ...options(), endpoint: "http://127.0.0.1:1" });
+    const away = { kind: "unavailable", message: causes["store-away"].message };
+    await expect(store.stat(storeKey("a"), never)).rejects.toMatchObject(away);
   });
 
   it.runIf(given)("says so when its credentials are refused", async () => {
     const wrong = { ...options(), credentials: { ...credentials, secretAccessKey: "another" } };
-    const refused = { kind: "unavailable", message: "The file store refuses the server's credentials" };
+    const refused = { kind: "unavailable", message: causes["store-refused"].message };
     const store = createS3Store(wrong);
     await expect(store.write(storeKey("a"), inChunks(bytesOf(1)), never)).rejects.toMatchObject(refused);
     await expect(store.stat(storeKey("a"), never)).rejects.toMatchObject(refused);

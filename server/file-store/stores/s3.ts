@@ -8,7 +8,7 @@ import {
   ListObjectsV2Command,
   S3Client,
 } from "@aws-sdk/client-s3";
-import { AppError } from "../../errors.ts";
+import { AppError, faultError } from "../../errors.ts";
 import { boundedWrite, toByteStream } from "../byte-streams.ts";
 import {
   type ByteSource,
@@ -69,7 +69,7 @@ export function createS3Store(options: S3StoreOptions): FileStore {
     const object = { key, bytes, sha256, checksum: composite };
     const verdict = (stored === null ? null : compare(stored, object)) ?? (await verify(key, object, signal));
     if (verdict === "intact") return object;
-    throw new AppError("upstream", "The file store holds different bytes from those written");
+    throw faultError("store-damaged", { cause: new Error("Other bytes than those written") });
   }
 
   async function read(key: StoreKey, { signal, range }: ReadOptions) {

@@ -4,6 +4,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { answerProblem, problems } from "../answer-problem.ts";
 import { maxRequestBytes } from "../gateway-route.ts";
+import type { Act } from "./act.ts";
 import { chooseAct } from "./choose-act.ts";
 import { type ChatRequest, chatRequest, readConversation } from "./conversation.ts";
 import { streamAct, wholeAct } from "./stream-act.ts";
@@ -67,7 +68,7 @@ export function createDemoModel({ pace }: { pace: DemoPace }): DemoModel {
       const promptCharacters = JSON.stringify(chat.messages).length;
       const options = { response, signal, afterWord, id, model: chat.model, promptCharacters };
       try {
-        if (act.kind === "fail") return answerProblem(response, "openai", { status: act.status, ...act.error });
+        if (act.kind === "fail") return refuse(response, act);
         if (act.kind === "hang") {
           response.writeHead(200, { "content-type": "text/event-stream" }).flushHeaders();
           await once(response, "close", { signal: stopping });
@@ -112,4 +113,9 @@ async function readBody(request: IncomingMessage, maxBytes: number): Promise<Buf
 
 function answerJson(response: ServerResponse, value: object): void {
   response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(value));
+}
+
+/** As a provider would, and not as Dormouse itself. */
+function refuse(response: ServerResponse, { status, error }: Extract<Act, { kind: "fail" }>): void {
+  response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify({ error }));
 }

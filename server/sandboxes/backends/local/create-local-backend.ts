@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { AppError, isAppError } from "../../../errors.ts";
+import { faultError, isAppError } from "../../../errors.ts";
 import type { SandboxAddress } from "../../../protocol/sandbox.ts";
 import type { SandboxBackend, SandboxSpec } from "../../sandbox-backend.ts";
 import type { RequestServer, SandboxRequests } from "../../sandbox-requests.ts";
@@ -151,7 +151,7 @@ async function untilDoorOpens(paths: PathsOfSandbox, started: StartedSidecar, si
   for (;;) {
     const socket = await connectToDoor(paths.door).catch(() => null);
     if (socket) return void socket.destroy();
-    if (ended) throw new AppError("unavailable", `The sandbox did not start: its sidecar ${ended}.`);
+    if (ended) throw new Error(`The sidecar ${ended}`);
     signal.throwIfAborted();
     await sleep(25);
   }
@@ -162,9 +162,7 @@ async function explain(
   { paths, signal, bounded }: { paths: PathsOfSandbox; signal: AbortSignal; bounded: AbortSignal },
 ): Promise<unknown> {
   if (signal.aborted) return signal.reason;
-  const words = await lastWords(paths.log);
-  const detail = words ? ` Its last output: ${words}` : "";
-  if (bounded.aborted) return new AppError("timeout", `The sandbox did not start in time.${detail}`, { cause: error });
-  if (!isAppError(error)) return new AppError("unavailable", `The sandbox did not start.${detail}`, { cause: error });
-  return new AppError(error.kind, `${error.message}${detail}`, { cause: error });
+  if (isAppError(error) && !bounded.aborted) return error;
+  const cause = new Error(`The sidecar's last words: ${(await lastWords(paths.log)) || "none"}`, { cause: error });
+  return faultError(bounded.aborted ? "sandbox-start-late" : "sandbox-start", { cause });
 }

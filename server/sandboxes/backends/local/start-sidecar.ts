@@ -1,6 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import type { FileHandle } from "node:fs/promises";
-import { AppError } from "../../../errors.ts";
 import type { SidecarLaunch } from "../../../protocol/sidecar.ts";
 import { bubblewrapArguments } from "./bubblewrap.ts";
 import { homeOf } from "./end-life.ts";
@@ -66,7 +65,7 @@ export async function startSidecar(options: {
   try {
     const first = program.isolation === "host" ? null : await firstProcess(child, ended, signal);
     const leader = child.pid === undefined ? null : identifyProcess(child.pid);
-    if (!leader) throw new AppError("unavailable", `The sandbox did not start (${await ended}).`);
+    if (!leader) throw new Error(`The sidecar ${await ended}`);
     return {
       life: { bootId, isolation: program.isolation, leader, first },
       launch: (launch) => void child.stdin?.end(`${JSON.stringify(launch)}\n`),
@@ -132,7 +131,7 @@ async function firstProcess(child: ChildProcess, ended: Promise<string>, signal:
     });
     const pid = /"child-pid":\s*(\d+)/.exec(text)?.[1];
     const identity = pid === undefined ? null : identifyProcess(Number(pid));
-    if (!identity) throw new AppError("unavailable", `The sandbox did not start (${await ended}).`);
+    if (!identity) throw new Error(`The sidecar ${await ended}`);
     return identity;
   } finally {
     info.destroy();

@@ -130,7 +130,7 @@ async function untilDoorOpens(port: number, ended: Promise<string>, signal: Abor
   for (;;) {
     const socket = await connectToAddress({ host, port }).catch(() => null);
     if (socket) return void socket.destroy();
-    if (how) throw new AppError("unavailable", `The sandbox did not start: its sidecar ${how}.`);
+    if (how) throw new Error(`The sidecar ${how}`);
     signal.throwIfAborted();
     await sleep(25);
   }

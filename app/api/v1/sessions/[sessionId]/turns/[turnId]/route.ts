@@ -20,14 +20,14 @@ export const GET = route<Key>(async (_request, key) => {
   return Response.json({ turn });
 });
 
-/** Other words, another position in the queue (`before` a turn, or null for its end), or both. 409 once it has begun. */
+/**
+ * Other words, another position in the queue (`before` a turn, or null for its end), or both in one
+ * write. 409 once it has begun: then nothing was changed.
+ */
 export const PATCH = route<Key>(async (request, key) => {
   const viewer = await requireUser();
   const { prompt, before } = await readJson(request, change);
-  const { turns } = services();
-  let turn = prompt === undefined ? null : await turns.edit(viewer, { ...key, prompt });
-  if (before !== undefined) turn = await turns.move(viewer, { ...key, before });
-  return Response.json({ turn });
+  return Response.json({ turn: await services().turns.change(viewer, { ...key, prompt, before }) });
 });
 
 /** Takes a message back that has not begun. */
