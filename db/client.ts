@@ -3,6 +3,7 @@ import { sql } from "drizzle-orm";
 import { drizzle, type PostgresJsDatabase, type PostgresJsTransaction } from "drizzle-orm/postgres-js";
 import postgres from "postgres";
 import type { Role } from "../server/protocol/roles.ts";
+import { createAvailability, isBrokenOff } from "./availability.ts";
 import { type Listener, type ListenHandlers, openListener } from "./open-listener.ts";
 import * as schema from "./schema/index.ts";
 
@@ -13,17 +14,26 @@ export type TransactionActor = { tenantId: string; userId: string; role: Role } 
 
 /**
  * The only way to the database. A transaction is opened as (tenant, user, role), which is all
- * that row-level security looks at; outside of one nothing can be queried.
+ * that row-level security looks at; outside of one nothing can be queried. While the database is away, as when it
+ * is restarted, everything waits for it and is done then: the work of a transaction may run again, after an attempt
+ * that was rolled back.
  */
 export interface Database {
   transaction<Result>(actor: TransactionActor, work: (tx: Transaction) => Promise<Result>): Promise<Result>;
   /**
    * One statement, one round trip, as nobody: only for functions that set for themselves in whose name
-   * they act. Parameters keep their type; JSON is passed as text.
+   * they act. Parameters keep their type; JSON is passed as text. One whose answer was lost may have been done: it
+   * fails, unless it is `repeatable`.
    */
-  call<Row extends object>(statement: string, parameters: readonly Parameter[]): Promise<Row[]>;
+  call<Row extends object>(
+    statement: string,
+    parameters: readonly Parameter[],
+    options?: { repeatable: boolean },
+  ): Promise<Row[]>;
   /** On a connection of its own, which is opened again when it is lost; `onReady` after each opening. */
   listen(channels: readonly string[], handlers: ListenHandlers): Listener;
+  /** It was looked for and did not answer. */
+  isAway(): boolean;
   /** Throws when the database does not answer within two seconds. */
   ping(): Promise<void>;
   /** Waits for running transactions, five seconds at most. */
@@ -43,9 +53,16 @@ const connection = {
 
 type Parameter = string | number | boolean | null;
 
-export function createDatabase(applicationUrl: string, options: { connections?: number } = {}): Database {
+export interface DatabaseOptions {
+  connections?: number;
+  /** Aborted when the server ends: then nothing waits for a database that is away. */
+  stopping?: AbortSignal;
+}
+
+export function createDatabase(applicationUrl: string, options: DatabaseOptions = {}): Database {
   const open = (more: postgres.Options<Record<string, never>>) =>
-    postgres(applicationUrl, { connect_timeout: 5, onnotice: () => {}, connection, ...more });
+    postgres(applicationUrl, { connect_timeout: 5, backoff, onnotice: () => {}, connection, ...more });
+  const availability = createAvailability({ probe: () => probe(applicationUrl), stopping: options.stopping });
   const client = open({ max: options.connections ?? 10, idle_timeout: 60 });
   // What a person waits for goes over few connections that stay: a new one takes as long to log in and to plan
   // its first functions as a whole turn does afterwards, and postgres.js takes them in turn.
@@ -53,15 +70,30 @@ export function createDatabase(applicationUrl: string, options: { connections?: 
   const database: PostgresJsDatabase<typeof schema> = drizzle(preparing(client), { schema });
 
   return {
-    transaction: (actor, work) =>
-      database.transaction((tx) => {
-        nameActor(tx, actor);
-        return work(tx);
-      }),
-    call: async <Row extends object>(statement: string, parameters: readonly Parameter[]) => [
-      ...(await callers.unsafe<Row[]>(statement, [...parameters], { prepare: true })),
-    ],
-    listen: (channels, handlers) => openListener({ url: applicationUrl, channels, handlers }),
+    transaction(actor, work) {
+      let isDone = false;
+      const run = () =>
+        database.transaction(async (tx) => {
+          nameActor(tx, actor);
+          const result = await work(tx);
+          isDone = true;
+          return result;
+        });
+      // Broken off before the work was done, it was rolled back; afterwards it may have been committed.
+      return availability.hold(run, () => isDone);
+    },
+    call: <Row extends object>(
+      statement: string,
+      parameters: readonly Parameter[],
+      { repeatable } = { repeatable: false },
+    ) =>
+      availability.hold(
+        async () => [...(await callers.unsafe<Row[]>(statement, [...parameters], { prepare: true }))],
+        (error) => !repeatable && isBrokenOff(error),
+      ),
+    listen: (channels, handlers) =>
+      openListener({ url: applicationUrl, channels, handlers, onLost: () => availability.look() }),
+    isAway: () => availability.isAway(),
     async ping() {
       let timer: NodeJS.Timeout | undefined;
       const late = new Promise<never>((_, reject) => {
@@ -69,8 +101,30 @@ export function createDatabase(applicationUrl: string, options: { connections?: 
       });
       await Promise.race([database.execute(sql`select 1`), late]).finally(() => clearTimeout(timer));
     },
-    close: async () => void (await Promise.all([client, callers].map((one) => one.end({ timeout: 5 })))),
+    async close() {
+      availability.close();
+      await Promise.all([client, callers].map((one) => one.end({ timeout: 5 })));
+    },
   };
+}
+
+/** Seconds until the pool connects again after so many failures: soon, since people wait. */
+const backoff = (failures: number) => Math.min(0.05 * 2 ** failures, 1);
+
+/** Over a connection of its own: those of the pool may have to wait before they try again. */
+async function probe(url: string): Promise<void> {
+  const client = postgres(url, { max: 1, connect_timeout: 2, fetch_types: false, onnotice: () => {} });
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error("The database did not answer.")), 2_000);
+  });
+  const answer = client`select 1`.then(() => {});
+  try {
+    await Promise.race([answer, late]);
+  } finally {
+    clearTimeout(timer);
+    await client.end({ timeout: 0 }).catch(() => {});
+  }
 }
 
 const naming =

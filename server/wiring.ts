@@ -11,7 +11,7 @@ import { deriveKey } from "./boot/master-key.ts";
 import type { Config } from "./config.ts";
 import { createNetwork } from "./egress/create-network.ts";
 import { AppError } from "./errors.ts";
-import { claimFileStore, createFileStore, type FileStore } from "./file-store/index.ts";
+import { createFileStore, createFileStoreClaim, type FileStore } from "./file-store/index.ts";
 import { createFiles } from "./files/create-files.ts";
 import type { DemoPace } from "./gateway/demo-model/create-demo-model.ts";
 import type { Logger } from "./lib/logger.ts";
@@ -43,6 +43,11 @@ export interface WiringInput {
   home: string;
   applicationUrl: string;
   masterKey: Buffer;
+  /**
+   * Called once nothing can refuse the start any more: from then on database and file store belong to the master
+   * key. Before, nothing is written.
+   */
+  claim?(): Promise<void>;
   publicUrl: string;
   listensBeyondLoopback: boolean;
   logger: Logger;
@@ -50,7 +55,7 @@ export interface WiringInput {
   /** For tests of several servers that share a home, as others share a cluster: then they are no predecessors of each other. */
   homeId?: string;
   /** Tests put themselves between the server and its database here. */
-  createDatabase?: (applicationUrl: string) => Database;
+  createDatabase?: typeof createDatabase;
   /** Instead of those of wire-backends.ts; for tests of a backend of their own. */
   backends?: Parameters<typeof wireSandboxes>[0]["backends"];
   /** Tests put themselves between the server and its sandboxes here. */
@@ -68,6 +73,7 @@ export interface Wiring {
   setupCode: string | null;
   /** `/api/llm/*`; true when the request was its own. */
   serveGateway(request: IncomingMessage, response: ServerResponse): boolean;
+  isDatabaseAway(): boolean;
   /** Takes over what a predecessor left running. After this, turns go on. */
   resume(signal: AbortSignal): Promise<void>;
   /** In this order: turns are left as they are, sandboxes put to sleep or left, the rest closed. */
@@ -86,7 +92,7 @@ const claimMilliseconds = 5_000;
 /** The composition root: alone makes adapters and hands them to those who use them. */
 export async function wire(input: WiringInput): Promise<Wiring> {
   const { config, masterKey, logger, publicUrl, stopping } = input;
-  const database = (input.createDatabase ?? createDatabase)(input.applicationUrl);
+  const database = (input.createDatabase ?? createDatabase)(input.applicationUrl, { stopping });
   const secretBox = createSecretBox(deriveKey(masterKey, "stored-secrets"));
   const catalogue = await loadModelCatalogue(cataloguePath(input.root), logger);
   const { permits, ...network } = createNetwork({ database, server: config.egress });
@@ -202,6 +208,7 @@ export async function wire(input: WiringInput): Promise<Wiring> {
     loops: [sweep, sweepTurns, archiveRunning, sweepArchives],
     setupCode: (await accounts.firstRun()) ? setupCode : null,
     serveGateway: (request, response) => gateway.handle(request, response),
+    isDatabaseAway: () => database.isAway(),
     async resume(signal) {
       await lifecycle.adopt(signal);
       await turns.resume(signal);
@@ -221,29 +228,42 @@ export async function wire(input: WiringInput): Promise<Wiring> {
 
 /** A store that does not answer is none of a start's business; one that answers as another's is. */
 async function openFileStore(
-  input: Pick<WiringInput, "config" | "masterKey" | "logger" | "stopping"> & { database: Database },
+  input: Pick<WiringInput, "config" | "masterKey" | "logger" | "stopping" | "claim"> & { database: Database },
 ): Promise<FileStore> {
   const { config, masterKey, logger, stopping, database } = input;
   const fileStore = await createFileStore(config.fileStore);
   const installation = deriveKey(masterKey, "installation").toString("hex");
-  const acceptNew = config.acceptNewFileStore;
   const signal = AbortSignal.any([stopping, AbortSignal.timeout(claimMilliseconds)]);
-  const claim = await claimFileStore({ database, fileStore, installation, acceptNew, signal }).catch(
-    (error: unknown) => {
-      stopping.throwIfAborted();
-      logger.warn({ err: error }, "The file store could not be checked for its owner");
-      return null;
-    },
-  );
-  if (claim !== "another" && claim !== "missing") return fileStore;
-  await database.close();
-  const at = config.fileStore.kind === "s3" ? `bucket ${config.fileStore.bucket}` : config.fileStore.root;
-  const found =
-    claim === "another"
+  const owner = createFileStoreClaim({
+    database,
+    fileStore,
+    installation,
+    acceptNew: config.acceptNewFileStore,
+    signal,
+  });
+  const unanswered = (error: unknown) => {
+    stopping.throwIfAborted();
+    logger.warn({ err: error }, "The file store could not be checked for its owner");
+    return null;
+  };
+  const found = await owner.look().catch(unanswered);
+  if (found === "another" || found === "missing") {
+    await database.close();
+    throw anotherStore(config.fileStore, found);
+  }
+  await input.claim?.();
+  if (found === "unclaimed") await owner.claim().catch(unanswered);
+  return fileStore;
+}
+
+function anotherStore(fileStore: Config["fileStore"], found: "another" | "missing"): BootError {
+  const at = fileStore.kind === "s3" ? `bucket ${fileStore.bucket}` : fileStore.root;
+  const what =
+    found === "another"
       ? `The file store (${at}) belongs to another installation of Dormouse.`
       : `The file store (${at}) is not the one that holds this installation's archives: perhaps its disk is not mounted.`;
-  throw new BootError(
-    `${found} Set the right one in DORMOUSE_FILE_STORE_ROOT or DORMOUSE_S3_BUCKET. If that is gone for good, start once with DORMOUSE_FILE_STORE_NEW=true: archives that are not in the new one are then lost.`,
+  return new BootError(
+    `${what} Set the right one in DORMOUSE_FILE_STORE_ROOT or DORMOUSE_S3_BUCKET. If that is gone for good, start once with DORMOUSE_FILE_STORE_NEW=true: archives that are not in the new one are then lost.`,
   );
 }
 

@@ -111,6 +111,7 @@ export function createLeases(options: { database: Database; instance: string; ho
       const [row] = await database.call<{ touched: boolean }>(
         "select touch_sandbox($1::uuid, $2::uuid, $3::uuid, $4, $5::bigint) as touched",
         [actor.tenantId, actor.userId, sandboxId, owner, epoch],
+        { repeatable: true },
       );
       if (!row?.touched) throw superseded();
     },

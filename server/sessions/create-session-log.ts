@@ -92,7 +92,9 @@ export function createSessionLog(options: SessionLogOptions): SessionLog {
     followMany: (input) => followMany(log, input),
     async notifyViewers(sessionId) {
       hub.tell(sessionId, (viewer) => viewer.onState());
-      await database.call("select pg_notify($1, $2)", [channel, `${sessionId} 0 ${origin} touch`]);
+      await database.call("select pg_notify($1, $2)", [channel, `${sessionId} 0 ${origin} touch`], {
+        repeatable: true,
+      });
     },
     state: (actor, sessionId) => readState(database, actor, sessionId),
     close: () => listener.close(),

@@ -69,7 +69,7 @@ export function createTurns(options: TurnsOptions): Turns {
         .catch((error: unknown) => logger.error({ err: error }, "Missed changes could not be looked up"));
     },
   });
-  const tell = (message: string) => database.call("select pg_notify($1, $2)", [channel, message]);
+  const tell = (message: string) => database.call("select pg_notify($1, $2)", [channel, message], { repeatable: true });
   const inBackground = (telling: Promise<unknown>) => {
     telling.catch((error: unknown) => logger.error({ err: error }, "Other servers could not be notified"));
   };
