@@ -4,6 +4,8 @@ import { errorCode } from "./database-problem.ts";
 /** Whether the database answers, as everybody who needs it finds out together. */
 export interface Availability {
   isAway(): boolean;
+  /** Looks once; throws when it does not answer. */
+  ping(): Promise<void>;
   /** Somebody has reason to believe that it is away. */
   look(): void;
   /**
@@ -59,6 +61,10 @@ export function createAvailability(options: AvailabilityOptions): Availability {
 
   return {
     isAway: () => away,
+    async ping() {
+      await probe();
+      away = false;
+    },
     look: () => void lookOnce(),
     async hold(run, mayHaveBeenDone) {
       const deadline = Date.now() + holdMilliseconds;

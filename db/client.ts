@@ -1,9 +1,9 @@
 import type { ExtractTablesWithRelations } from "drizzle-orm";
-import { sql } from "drizzle-orm";
 import { drizzle, type PostgresJsDatabase, type PostgresJsTransaction } from "drizzle-orm/postgres-js";
 import postgres from "postgres";
 import type { Role } from "../server/protocol/roles.ts";
 import { createAvailability, isBrokenOff } from "./availability.ts";
+import { type ConnectionGuard, createConnectionGuard } from "./guard-connections.ts";
 import { type Listener, type ListenHandlers, openListener } from "./open-listener.ts";
 import * as schema from "./schema/index.ts";
 
@@ -63,7 +63,9 @@ export function createDatabase(applicationUrl: string, options: DatabaseOptions 
   const open = (more: postgres.Options<Record<string, never>>) =>
     postgres(applicationUrl, { connect_timeout: 5, backoff, onnotice: () => {}, connection, ...more });
   const availability = createAvailability({ probe: () => probe(applicationUrl), stopping: options.stopping });
-  const client = open({ max: options.connections ?? 10, idle_timeout: 60 });
+  const max = options.connections ?? 10;
+  const guard = createConnectionGuard();
+  const client = open({ max, idle_timeout: 60, onclose: guard.onclose });
   // What a person waits for goes over few connections that stay: a new one takes as long to log in and to plan
   // its first functions as a whole turn does afterwards, and postgres.js takes them in turn.
   const callers = open({ max: Math.min(options.connections ?? 10, maxCallers), max_lifetime: callerSeconds });
@@ -74,6 +76,7 @@ export function createDatabase(applicationUrl: string, options: DatabaseOptions 
       let isDone = false;
       const run = () =>
         database.transaction(async (tx) => {
+          if (guard.seen < max) introduce(tx, guard);
           nameActor(tx, actor);
           const result = await work(tx);
           isDone = true;
@@ -94,13 +97,7 @@ export function createDatabase(applicationUrl: string, options: DatabaseOptions 
     listen: (channels, handlers) =>
       openListener({ url: applicationUrl, channels, handlers, onLost: () => availability.look() }),
     isAway: () => availability.isAway(),
-    async ping() {
-      let timer: NodeJS.Timeout | undefined;
-      const late = new Promise<never>((_, reject) => {
-        timer = setTimeout(() => reject(new Error("The database did not answer within two seconds.")), 2_000);
-      });
-      await Promise.race([database.execute(sql`select 1`), late]).finally(() => clearTimeout(timer));
-    },
+    ping: () => availability.ping(),
     async close() {
       availability.close();
       await Promise.all([client, callers].map((one) => one.end({ timeout: 5 })));
@@ -136,28 +133,52 @@ const naming =
  */
 function nameActor(tx: Transaction, actor: TransactionActor): void {
   const { tenantId, userId, role } = actor === "nobody" ? { tenantId: "", userId: "", role: "" } : actor;
-  const { client } = (tx as unknown as { session: { client: postgres.TransactionSql } }).session;
-  client
+  clientOf(tx)
     .unsafe(naming, [tenantId, userId, role])
     .execute()
     .catch(() => {});
 }
 
+/** Only a statement without parameters shows its connection each time. Sent along, it costs no round trip. */
+function introduce(tx: Transaction, { onexecute }: ConnectionGuard): void {
+  clientOf(tx)
+    .unsafe("select", [], { onexecute } as object)
+    .execute()
+    .catch(() => {});
+}
+
+function clientOf(tx: Transaction): postgres.TransactionSql {
+  return (tx as unknown as { session: { client: postgres.TransactionSql } }).session.client;
+}
+
 /**
  * drizzle asks for the types of a statement's parameters each time, which is a round trip of its own,
- * unless the statement is a prepared one.
+ * unless the statement is a prepared one. And a transaction that is over, since its connection was lost, takes no more
+ * of them: that connection may be another's by then.
  */
-function preparing<Client extends postgres.Sql | postgres.TransactionSql>(client: Client): Client {
+function preparing<Client extends postgres.Sql | postgres.TransactionSql>(
+  client: Client,
+  isOver = () => false,
+): Client {
   type Begin = (work: (inner: postgres.TransactionSql) => unknown) => unknown;
   return new Proxy(client, {
     get(target, key) {
       if (key === "unsafe") {
-        return (text: string, values?: Parameter[], options?: object) =>
-          target.unsafe(text, values, { ...options, prepare: true });
+        return (text: string, values?: Parameter[], options?: object) => {
+          if (isOver()) throw new Error("The transaction is over.");
+          return target.unsafe(text, values, { ...options, prepare: true });
+        };
       }
       const value: unknown = Reflect.get(target, key);
       if (key !== "begin" && key !== "savepoint") return value;
-      return (work: (inner: postgres.TransactionSql) => unknown) => (value as Begin)((inner) => work(preparing(inner)));
+      return async (work: (inner: postgres.TransactionSql) => unknown) => {
+        let over = false;
+        try {
+          return await (value as Begin)((inner) => work(preparing(inner, () => over || isOver())));
+        } finally {
+          over = true;
+        }
+      };
     },
   });
 }

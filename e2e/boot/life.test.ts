@@ -102,12 +102,21 @@ describe("a start after kill -9", () => {
 });
 
 describe("a Postgres that ends by itself", () => {
-  const isReady = async (url: string) => (await fetch(`${url}/api/health/ready`)).status === 200;
-  async function untilReady(url: string): Promise<void> {
+  const isReady = async (url: string) => {
+    const answer = await fetch(`${url}/api/health/ready`, { signal: AbortSignal.timeout(10_000) });
+    return answer.status === 200;
+  };
+  async function untilReady(dormouse: RunningDormouse): Promise<void> {
+    const url = await dormouse.ready();
+    let problem: unknown;
     for (const deadline = Date.now() + 30_000; Date.now() < deadline; await sleep(50)) {
-      if (await isReady(url).catch(() => false)) return;
+      const ready = await isReady(url).catch((error: unknown) => {
+        problem = error;
+        return false;
+      });
+      if (ready) return;
     }
-    throw new Error("Dormouse did not get ready again.");
+    throw new Error(`Dormouse did not get ready again (${problem}):\n${dormouse.output()}`);
   }
 
   it.each(["SIGKILL", "SIGQUIT"] as const)("by %s is started again where it was", async (signal) => {
@@ -117,7 +126,7 @@ describe("a Postgres that ends by itself", () => {
     const before = postmasterOf(home) ?? 0;
     process.kill(before, signal);
     await dormouse.says("The embedded Postgres runs again");
-    await untilReady(url);
+    await untilReady(dormouse);
     expect(postmasterOf(home)).not.toBe(before);
     // A page that asks the database, over the connections that were there before.
     expect((await fetch(`${url}/sign-in`)).status).toBe(200);
@@ -162,7 +171,7 @@ describe("a Postgres that ends by itself", () => {
       return readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("dormouse_app");
     });
     process.kill(backend ?? 0, "SIGKILL");
-    await untilReady(url);
+    await untilReady(dormouse);
     expect((await fetch(`${url}/sign-in`)).status).toBe(200);
     expect(postmasterOf(home)).toBe(before);
     expect(dormouse.output()).not.toContain("ended by itself");

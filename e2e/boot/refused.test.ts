@@ -113,8 +113,10 @@ describe("a start that is refused leaves no key behind", () => {
   it("for isolation that is not to be had", async () => {
     const DATABASE_URL = await createDatabase();
     const home = await makeDirectory();
-    const environment = { DATABASE_URL, DORMOUSE_ISOLATION: "sandboxed", PATH: "/nowhere" };
-    expect(await runToFailure({ home, environment })).toMatch(/bubblewrap/i);
+    const programs = await makeDirectory();
+    await writeFile(join(programs, "bwrap"), "#!/bin/sh\nexit 1\n", { mode: 0o755 });
+    const environment = { DATABASE_URL, DORMOUSE_ISOLATION: "sandboxed", PATH: `${programs}:${process.env.PATH}` };
+    expect(await runToFailure({ home, environment })).toContain("is too old or broken");
     expect(await lasting(home)).toEqual([]);
     expect(await installations(DATABASE_URL)).toEqual([]);
     // Another one, with a key of its own, finds the database free.
