@@ -18,6 +18,7 @@ import type { Logger } from "./lib/logger.ts";
 import { createLoop, type Loop } from "./lib/loop.ts";
 import { createOutbound } from "./lib/outbound.ts";
 import { createSecretBox } from "./lib/secret-box.ts";
+import { readHomeId } from "./lifecycle/read-home-id.ts";
 import { announceModels } from "./models/announce-models.ts";
 import { createModels } from "./models/create-models.ts";
 import { createTurnCosts } from "./models/create-turn-costs.ts";
@@ -113,16 +114,21 @@ export async function wire(input: WiringInput): Promise<Wiring> {
   const accounts = createAccounts({ database, limits, publicUrl, setupCode, isolation });
 
   const fileStore = await openFileStore({ ...input, database });
+  const homeId = await readHomeId(input.home);
   const outbound = createOutbound(config.proxy);
   const hub = createLogHub();
-  const log = createSessionLog({ database, hub });
+  const log = createSessionLog({ database, hub, homeId });
   const onSessionChanged = (sessionId: string) =>
     void log.notifyViewers(sessionId).catch((error: unknown) => {
       logger.warn({ err: error, sessionId }, "Viewers were not told about a snapshot");
     });
   const storing = { database, fileStore, logger, onSessionChanged };
   const archives = createArchives(storing);
-  const lifecycle = await sandboxes.wireLifecycle(archives);
+  const lifecycle = sandboxes.wireLifecycle({
+    archives,
+    homeId,
+    onHomesChanged: () => hub.tellAll((viewer) => viewer.onState()),
+  });
   const { createAgentClient } = input;
   const costs = createTurnCosts({ database, catalogue, logger });
   const turns = createTurns({ database, log, lifecycle, archives, costs, logger, createAgentClient });

@@ -44,7 +44,12 @@ export interface SessionState {
   runningTurnId: string | null;
   stopRequested: boolean;
   queue: QueuedTurn[];
-  sandbox: { state: SandboxState | "none"; cause: string | null };
+  sandbox: {
+    state: SandboxState | "none";
+    cause: string | null;
+    /** Only another machine can run it, and that one is away. What is unknown of it is null. */
+    away: { machine: string | null; since: string | null } | null;
+  };
   memory: { status: MemoryStatus; cause: string | null; at: string | null };
   recovery: RecoveryPoint;
 }

@@ -16,7 +16,7 @@ import { changeQueue, requirePrompt } from "./change-queue.ts";
 import type { Turns } from "./index.ts";
 import { createSessionRunners } from "./session-runners.ts";
 import { type TurnLimits, turnLimits } from "./turn-context.ts";
-import { listTurns, listWaiting, requestStop } from "./turn-rows.ts";
+import { listSessionsBeside, listTurns, listWaiting, requestStop } from "./turn-rows.ts";
 
 export interface TurnsOptions {
   database: Database;
@@ -145,6 +145,14 @@ export function createTurns(options: TurnsOptions): Turns {
       }
       runners.answered(ask.sessionId, askId);
       await tell(`answer ${ask.sessionId} ${askId}`);
+    },
+    async continueHere(actor, sessionId) {
+      const isKnown = sessionIdSchema.safeParse(sessionId).success;
+      if (!isKnown) throw new AppError("not-found", "There is no such session.");
+      if (!(await lifecycle.continueHere({ actor, sessionId }))) return;
+      // All sessions of the sandbox: their viewers hear of it, and what waits in them begins.
+      await Promise.all((await listSessionsBeside(database, actor, sessionId)).map((id) => log.notifyViewers(id)));
+      await sweep(false);
     },
     async release(actor, sessionId) {
       const deadline = Date.now() + releaseMilliseconds;
