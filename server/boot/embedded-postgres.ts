@@ -57,12 +57,12 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   const kept = keepRunning({
     first: postmaster,
     onProgress,
-    async startAgain() {
+    async startAgain(stopping) {
       // What the dead one left behind is removed; another start cannot have come in between, since the home is ours.
       const known = await adoptPostmaster({ paths, passwords, onProgress });
       if (known?.port === port) return known;
       await known?.stop();
-      return startPostmaster({ paths, passwords, logFile, port, signal: new AbortController().signal });
+      return startPostmaster({ paths, passwords, logFile, port, signal: stopping });
     },
   });
   return expose(kept, passwords);

@@ -3,8 +3,8 @@ import type { Postmaster } from "./postmaster.ts";
 
 export interface KeepRunningOptions {
   first: Postmaster;
-  /** Starts it again, with the same data on the same port; throws what a person should hear of. */
-  startAgain(): Promise<Postmaster>;
+  /** Starts it again, with the same data on the same port; throws what a person should hear of. Aborted by `stop`. */
+  startAgain(signal: AbortSignal): Promise<Postmaster>;
   /** What happened, for the person who watches. */
   onProgress(line: string): void;
   limits?: Partial<RestartLimits>;
@@ -53,7 +53,7 @@ export function keepRunning({ first, startAgain, onProgress, limits: given }: Ke
       await sleep(pause, undefined, { signal: stopping.signal }).catch(() => {});
       if (stopping.signal.aborted) return;
       try {
-        current = await startAgain();
+        current = await startAgain(stopping.signal);
         return;
       } catch (error) {
         if (stopping.signal.aborted) return;
