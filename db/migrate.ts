@@ -20,25 +20,62 @@ export interface PrepareDatabaseInput {
   masterKeyCheck: string;
 }
 
+export interface OpenedDatabase {
+  applicationUrl: string;
+  /** From here on the database belongs to the master key. Idempotent. */
+  claim(): Promise<void>;
+  /** Idempotent. A database that was not claimed by then belongs to nobody still. */
+  close(): Promise<void>;
+}
+
 /**
  * Migrates as the owner and makes sure of the application role. Any number of replicas may call
- * it at once: an advisory lock lets one work and the others find nothing to do.
+ * it at once: an advisory lock lets one work and the others find nothing to do. Of a database that nobody has
+ * claimed yet the lock is kept until `close`: the start may still be refused, and until it is known, no other
+ * master key may come in between.
  */
-export async function prepareDatabase(input: PrepareDatabaseInput): Promise<{ applicationUrl: string }> {
+export async function openDatabase(input: PrepareDatabaseInput): Promise<OpenedDatabase> {
   const owner = postgres(input.ownerUrl, { max: 1, connect_timeout: 10, onnotice: () => {} });
+  let closing: Promise<void> | undefined;
+  const close = () => {
+    closing ??= owner.end({ timeout: 5 });
+    return closing;
+  };
   try {
     await requireUsableServer(owner, input.ownerUrl);
     await owner`select pg_advisory_lock(${migrationLock})`;
     await refuseNewerVersion(owner);
+    // Before anything is changed: neither tables nor the password of the role are a stranger's business.
+    let claimed = await isClaimed(owner, input.masterKeyCheck);
     await migrate(drizzle(owner), { migrationsFolder });
     await applyFunctions(owner);
-    // Before the role: a server with a wrong key must not change the password the others use.
-    await requireSameMasterKey(owner, input.masterKeyCheck);
     const applicationUrl = await grantToApplicationRole(owner, input);
     await requireConnection(applicationUrl, input.applicationUrl ? "DATABASE_APP_URL" : "DATABASE_URL");
+    if (claimed) await close();
+    return {
+      applicationUrl,
+      async claim() {
+        if (claimed) return;
+        const [row] = await owner<{ same: boolean }[]>`select claim_installation(${input.masterKeyCheck}) as same`;
+        if (!row?.same) throw anotherKey();
+        claimed = true;
+      },
+      close,
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+/** For a database that nothing else has to be asked about: opened, claimed and let go of. */
+export async function prepareDatabase(input: PrepareDatabaseInput): Promise<{ applicationUrl: string }> {
+  const { applicationUrl, claim, close } = await openDatabase(input);
+  try {
+    await claim();
     return { applicationUrl };
   } finally {
-    await owner.end({ timeout: 5 });
+    await close();
   }
 }
 
@@ -71,10 +108,17 @@ async function refuseNewerVersion(owner: postgres.Sql): Promise<void> {
   );
 }
 
-async function requireSameMasterKey(owner: postgres.Sql, check: string): Promise<void> {
-  const [row] = await owner<{ same: boolean }[]>`select claim_installation(${check}) as same`;
-  if (row?.same) return;
-  throw new DatabaseProblem(
+/** False while nobody has claimed it; throws when another master key did. */
+async function isClaimed(owner: postgres.Sql, check: string): Promise<boolean> {
+  const [table] = await owner`select to_regclass('public.installation') as name`;
+  if (!table?.name) return false;
+  const [row] = await owner<{ same: boolean }[]>`select master_key_check = ${check} as same from installation`;
+  if (row && !row.same) throw anotherKey();
+  return row !== undefined;
+}
+
+function anotherKey(): DatabaseProblem {
+  return new DatabaseProblem(
     "The master key is not the one this database was made with, so its secrets cannot be read. Set the right one in DORMOUSE_MASTER_KEY, or the DORMOUSE_HOME whose master-key file holds it.",
   );
 }

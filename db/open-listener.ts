@@ -23,6 +23,8 @@ export function openListener(options: {
   url: string;
   channels: readonly string[];
   handlers: ListenHandlers;
+  /** A connection that was open is lost; it will be opened again. */
+  onLost(): void;
 }): Listener {
   const stopping = new AbortController();
   const running = listenUntil(stopping.signal, options);
@@ -38,6 +40,7 @@ async function listenUntil(signal: AbortSignal, options: Parameters<typeof openL
   let pause = 50;
   while (!signal.aborted) {
     const opened = await listenOnce(signal, options);
+    if (opened && !signal.aborted) options.onLost();
     pause = opened ? 50 : Math.min(pause * 2, longestPause);
     await sleep(pause, undefined, { signal }).catch(() => {});
   }

@@ -58,7 +58,7 @@ try {
   process.send?.({ port });
   void databaseLost.then(() => {
     console.error(
-      `The embedded Postgres ended by itself: stopping. The end of ${join(config.home, "postgres.log")} says why.`,
+      `The embedded Postgres ended by itself and could not be kept running: stopping. The end of ${join(config.home, "postgres.log")} says why. What was under way goes on with the next start.`,
     );
     process.exitCode = 1;
     lifetime.beginEnd();

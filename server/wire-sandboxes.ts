@@ -1,3 +1,4 @@
+import { hostname } from "node:os";
 import type { Database } from "../db/client.ts";
 import type { IsolationFound } from "./accounts/index.ts";
 import { deriveKey } from "./boot/master-key.ts";
@@ -11,7 +12,6 @@ import type { Logger } from "./lib/logger.ts";
 import type { SecretBox } from "./lib/secret-box.ts";
 import { createLifecycle } from "./lifecycle/create-lifecycle.ts";
 import type { Lifecycle } from "./lifecycle/index.ts";
-import { readHomeId } from "./lifecycle/read-home-id.ts";
 import { createSigningKey } from "./lifecycle/signing-key.ts";
 import type { ModelCatalogue } from "./models/index.ts";
 import type { createSidecarClient } from "./sandboxes/create-sidecar-client.ts";
@@ -22,7 +22,7 @@ export interface WiredSandboxes {
   gateway: Gateway;
   isolation: IsolationFound;
   /** Who wakes them; needs what keeps their memory, which needs the file store. */
-  wireLifecycle(archives: Pick<Archives, "wakeHistory">): Promise<Lifecycle>;
+  wireLifecycle(input: { archives: Pick<Archives, "wakeHistory">; homeId: string; onHomesChanged(): void }): Lifecycle;
   close(): Promise<void>;
 }
 
@@ -43,7 +43,7 @@ export async function wireSandboxes(input: {
   homeId?: string;
   demoPace?: DemoPace | undefined;
 }): Promise<WiredSandboxes> {
-  const { config, home, masterKey, database, secretBox, catalogue, logger } = input;
+  const { config, masterKey, database, secretBox, catalogue, logger } = input;
   const callers = createCallers({ database });
   const egress = createEgress({
     rules: config.egress,
@@ -68,7 +68,7 @@ export async function wireSandboxes(input: {
     isSandbox: async (headers) => (await callers.find(headers)) !== null,
     onListenerError: (error) => logger.error({ err: error }, "A sandbox's token could not be checked"),
   });
-  const wireLifecycle: WiredSandboxes["wireLifecycle"] = async (archives) =>
+  const wireLifecycle: WiredSandboxes["wireLifecycle"] = ({ archives, homeId, onHomesChanged }) =>
     createLifecycle({
       database,
       backends,
@@ -77,7 +77,9 @@ export async function wireSandboxes(input: {
       createSidecarClient: input.createSidecarClient,
       agentConfig: (caller) => gateway.agentConfig(caller),
       wakeHistory: (wake) => archives.wakeHistory(wake),
-      homeId: input.homeId ?? (await readHomeId(home)),
+      homeId: input.homeId ?? homeId,
+      home: { id: homeId, machine: hostname() },
+      onHomesChanged,
       logger,
     });
   return { gateway, isolation, wireLifecycle, close };

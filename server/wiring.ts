@@ -10,7 +10,7 @@ import { cataloguePath } from "./boot/build-catalogue.ts";
 import { deriveKey } from "./boot/master-key.ts";
 import type { Config } from "./config.ts";
 import { createNetwork } from "./egress/create-network.ts";
-import { claimFileStore, createFileStore, type FileStore } from "./file-store/index.ts";
+import { createFileStore, createFileStoreClaim, type FileStore } from "./file-store/index.ts";
 import { createFiles } from "./files/create-files.ts";
 import type { DemoPace } from "./gateway/demo-model/create-demo-model.ts";
 import { explainDatabase } from "./lib/explain-database.ts";
@@ -18,6 +18,7 @@ import type { Logger } from "./lib/logger.ts";
 import { createLoop, type Loop } from "./lib/loop.ts";
 import { createOutbound } from "./lib/outbound.ts";
 import { createSecretBox } from "./lib/secret-box.ts";
+import { readHomeId } from "./lifecycle/read-home-id.ts";
 import { createLiveStreams } from "./live/index.ts";
 import { announceModels } from "./models/announce-models.ts";
 import { createModels } from "./models/create-models.ts";
@@ -44,13 +45,18 @@ export interface WiringInput {
   home: string;
   applicationUrl: string;
   masterKey: Buffer;
+  /**
+   * Called once nothing can refuse the start any more: from then on database and file store belong to the master
+   * key. Before, nothing is written.
+   */
+  claim?(): Promise<void>;
   publicUrl: string;
   logger: Logger;
   stopping: AbortSignal;
   /** For tests of several servers that share a home, as others share a cluster: then they are no predecessors of each other. */
   homeId?: string;
   /** Tests put themselves between the server and its database here. */
-  createDatabase?: (applicationUrl: string) => Database;
+  createDatabase?: typeof createDatabase;
   /** Instead of those of wire-backends.ts; for tests of a backend of their own. */
   backends?: Parameters<typeof wireSandboxes>[0]["backends"];
   /** Tests put themselves between the server and its sandboxes here. */
@@ -66,8 +72,11 @@ export interface Wiring {
   loops: Loop[];
   /** While the first run is due and the code was made here: whoever reads the terminal is to have it. */
   setupCode: string | null;
-  /** What Next need not see: model calls and the streams of session events. True when the request was one of these. */
-  serveBesideNext(request: IncomingMessage, response: ServerResponse): boolean;
+  /** `/api/llm/*`; true when the request was its own. */
+  serveModelCalls(request: IncomingMessage, response: ServerResponse): boolean;
+  /** The streams of session events; true when the request was for one. */
+  serveStreams(request: IncomingMessage, response: ServerResponse): boolean;
+  isDatabaseAway(): boolean;
   /** Takes over what a predecessor left running. After this, turns go on. */
   resume(signal: AbortSignal): Promise<void>;
   /** In this order: turns are left as they are, sandboxes put to sleep or left, the rest closed. */
@@ -86,7 +95,7 @@ const claimMilliseconds = 5_000;
 /** The composition root: alone makes adapters and hands them to those who use them. */
 export async function wire(input: WiringInput): Promise<Wiring> {
   const { config, masterKey, logger, publicUrl, stopping } = input;
-  const database = explainDatabase((input.createDatabase ?? createDatabase)(input.applicationUrl));
+  const database = explainDatabase((input.createDatabase ?? createDatabase)(input.applicationUrl, { stopping }));
   const secretBox = createSecretBox(deriveKey(masterKey, "stored-secrets"));
   const catalogue = await loadModelCatalogue(cataloguePath(input.root), logger);
   const { permits, ...network } = createNetwork({ database, server: config.egress });
@@ -107,16 +116,21 @@ export async function wire(input: WiringInput): Promise<Wiring> {
   const accounts = createAccounts({ database, limits, publicUrl, setupCode, isolation });
 
   const fileStore = await openFileStore({ ...input, database });
+  const homeId = await readHomeId(input.home);
   const outbound = createOutbound(config.proxy);
   const hub = createLogHub();
-  const log = createSessionLog({ database, hub });
+  const log = createSessionLog({ database, hub, homeId });
   const onSessionChanged = (sessionId: string) =>
     void log.notifyViewers(sessionId).catch((error: unknown) => {
       logger.warn({ err: error, sessionId }, "Viewers were not told about a snapshot");
     });
   const storing = { database, fileStore, logger, onSessionChanged };
   const archives = createArchives(storing);
-  const lifecycle = await sandboxes.wireLifecycle(archives);
+  const lifecycle = sandboxes.wireLifecycle({
+    archives,
+    homeId,
+    onHomesChanged: () => hub.tellAll((viewer) => viewer.onState()),
+  });
   const { createAgentClient } = input;
   const costs = createTurnCosts({ database, catalogue, logger });
   const turns = createTurns({ database, log, lifecycle, archives, costs, logger, createAgentClient });
@@ -199,7 +213,9 @@ export async function wire(input: WiringInput): Promise<Wiring> {
     services,
     loops: [sweep, sweepTurns, archiveRunning, sweepArchives],
     setupCode: config.setupCode === null && (await accounts.firstRun()) ? setupCode : null,
-    serveBesideNext: (request, response) => gateway.handle(request, response) || streams.handle(request, response),
+    serveModelCalls: (request, response) => gateway.handle(request, response),
+    serveStreams: (request, response) => streams.handle(request, response),
+    isDatabaseAway: () => database.isAway(),
     async resume(signal) {
       await lifecycle.adopt(signal);
       await turns.resume(signal);
@@ -219,29 +235,42 @@ export async function wire(input: WiringInput): Promise<Wiring> {
 
 /** A store that does not answer is none of a start's business; one that answers as another's is. */
 async function openFileStore(
-  input: Pick<WiringInput, "config" | "masterKey" | "logger" | "stopping"> & { database: Database },
+  input: Pick<WiringInput, "config" | "masterKey" | "logger" | "stopping" | "claim"> & { database: Database },
 ): Promise<FileStore> {
   const { config, masterKey, logger, stopping, database } = input;
   const fileStore = await createFileStore(config.fileStore);
   const installation = deriveKey(masterKey, "installation").toString("hex");
-  const acceptNew = config.acceptNewFileStore;
   const signal = AbortSignal.any([stopping, AbortSignal.timeout(claimMilliseconds)]);
-  const claim = await claimFileStore({ database, fileStore, installation, acceptNew, signal }).catch(
-    (error: unknown) => {
-      stopping.throwIfAborted();
-      logger.warn({ err: error }, "The file store could not be checked for its owner");
-      return null;
-    },
-  );
-  if (claim !== "another" && claim !== "missing") return fileStore;
-  await database.close();
-  const at = config.fileStore.kind === "s3" ? `bucket ${config.fileStore.bucket}` : config.fileStore.root;
-  const found =
-    claim === "another"
+  const owner = createFileStoreClaim({
+    database,
+    fileStore,
+    installation,
+    acceptNew: config.acceptNewFileStore,
+    signal,
+  });
+  const unanswered = (error: unknown) => {
+    stopping.throwIfAborted();
+    logger.warn({ err: error }, "The file store could not be checked for its owner");
+    return null;
+  };
+  const found = await owner.look().catch(unanswered);
+  if (found === "another" || found === "missing") {
+    await database.close();
+    throw anotherStore(config.fileStore, found);
+  }
+  await input.claim?.();
+  if (found === "unclaimed") await owner.claim().catch(unanswered);
+  return fileStore;
+}
+
+function anotherStore(fileStore: Config["fileStore"], found: "another" | "missing"): BootError {
+  const at = fileStore.kind === "s3" ? `bucket ${fileStore.bucket}` : fileStore.root;
+  const what =
+    found === "another"
       ? `The file store (${at}) belongs to another installation of Dormouse.`
       : `The file store (${at}) is not the one that holds this installation's archives: perhaps its disk is not mounted.`;
-  throw new BootError(
-    `${found} Set the right one in DORMOUSE_FILE_STORE_ROOT or DORMOUSE_S3_BUCKET. If that is gone for good, start once with DORMOUSE_FILE_STORE_NEW=true: archives that are not in the new one are then lost.`,
+  return new BootError(
+    `${what} Set the right one in DORMOUSE_FILE_STORE_ROOT or DORMOUSE_S3_BUCKET. If that is gone for good, start once with DORMOUSE_FILE_STORE_NEW=true: archives that are not in the new one are then lost.`,
   );
 }
 

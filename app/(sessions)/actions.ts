@@ -15,6 +15,15 @@ export const createSession = action({
   },
 });
 
+/** Changes made since the newest snapshot stay on the machine that is away: the page has asked. */
+export const continueHere = action({
+  input: z.object({ sessionId: z.string() }),
+  refresh: false,
+  run: async ({ sessionId }) => {
+    await services().turns.continueHere(await requireUser(), sessionId);
+  },
+});
+
 /** Ends the auth session, not only the cookie: a copy of the cookie is worth nothing afterwards. */
 export const signOut = action({
   input: z.void(),

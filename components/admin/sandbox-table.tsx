@@ -12,6 +12,7 @@ export interface SandboxView {
   state: SandboxState;
   wantedState: SandboxState;
   cause: string | null;
+  home: { machine: string | null; seenAt: Date | null; isAway: boolean } | null;
   sessionCount: number;
   lastActiveAt: Date | null;
   createdAt: Date;
@@ -34,6 +35,7 @@ export function SandboxTable({ sandboxes }: { sandboxes: SandboxView[] }) {
           <HeadCell>State</HeadCell>
           <HeadCell>Person</HeadCell>
           <HeadCell className="max-sm:hidden">Runs as</HeadCell>
+          <HeadCell className="max-sm:hidden">Machine</HeadCell>
           <HeadCell className="text-right max-sm:hidden">Sessions</HeadCell>
           <HeadCell>Last active</HeadCell>
           <HeadCell className="max-sm:hidden">Created</HeadCell>
@@ -62,6 +64,9 @@ export function SandboxTable({ sandboxes }: { sandboxes: SandboxView[] }) {
           <Cell className="font-mono text-12 max-sm:hidden">
             {sandbox.backend} · {sandbox.isolation}
           </Cell>
+          <Cell className="max-sm:hidden">
+            <Home home={sandbox.home} />
+          </Cell>
           <Cell className="text-right max-sm:hidden">{sandbox.sessionCount}</Cell>
           <Cell>
             {sandbox.lastActiveAt ? <Time at={sandbox.lastActiveAt} /> : <span className="text-muted">never</span>}
@@ -73,5 +78,21 @@ export function SandboxTable({ sandboxes }: { sandboxes: SandboxView[] }) {
         </Row>
       ))}
     </Table>
+  );
+}
+
+/** The machine that alone can run it. */
+function Home({ home }: { home: SandboxView["home"] }) {
+  if (!home) return <span className="text-muted">any</span>;
+  const name = home.machine ?? "unknown";
+  if (!home.isAway) return name;
+  return (
+    <>
+      {name}{" "}
+      <span className="text-danger">
+        away{home.seenAt && " since "}
+        {home.seenAt && <Time at={home.seenAt} />}
+      </span>
+    </>
   );
 }

@@ -10,7 +10,7 @@ const session: SessionState = {
   stopRequested: false,
   queue: [],
   queueRest: [],
-  sandbox: { state: "running", cause: null },
+  sandbox: { state: "running", cause: null, away: null },
   memory: { status: "intact", cause: null, at: null },
   recovery: { savedAt: null, saving: false, problem: null, restoring: false },
 };
@@ -50,8 +50,8 @@ describe("the burrow line", () => {
   });
 
   it("breathes asleep, and says why a sandbox failed", () => {
-    expect(toBurrow({ ...session, sandbox: { state: "sleeping", cause: null } }, []).isAsleep).toBe(true);
-    const failed = toBurrow({ ...session, sandbox: { state: "failed", cause: "No space left" } }, []);
+    expect(toBurrow({ ...session, sandbox: { state: "sleeping", cause: null, away: null } }, []).isAsleep).toBe(true);
+    const failed = toBurrow({ ...session, sandbox: { state: "failed", cause: "No space left", away: null } }, []);
     expect(failed).toMatchObject({ line: "failed", words: "No space left" });
   });
 

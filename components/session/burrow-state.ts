@@ -19,6 +19,13 @@ export function toBurrow(
   session: SessionState | null,
   entries: readonly LogEntry[],
 ): { line: BurrowState; words: string; isAsleep: boolean } {
+  if (session?.sandbox.away) {
+    return {
+      line: "absent",
+      words: `Waiting for ${session.sandbox.away.machine ?? "another machine"}`,
+      isAsleep: false,
+    };
+  }
   const running = session?.runningTurnId ?? null;
   const phase = newestPhase(entries, running);
   if (running && phase && phase in progress && !settled.includes(phase)) {

@@ -9,6 +9,7 @@ import { FilesPanel } from "../files/files-panel.tsx";
 import { RecoveryMark } from "../snapshots/recovery-mark.tsx";
 import { SnapshotsPanel } from "../snapshots/snapshots-panel.tsx";
 import { classNames } from "../ui/class-names.ts";
+import { AwayNotice, type ContinueHere } from "./away-notice.tsx";
 import { BurrowLine } from "./burrow-line.tsx";
 import { toBurrow } from "./burrow-state.ts";
 import { Composer } from "./composer/composer.tsx";
@@ -32,10 +33,11 @@ interface SessionViewProps {
   initial: ViewerState;
   /** Below the composer: what answers, where that needs a word. */
   remark: ReactNode;
+  continueHere: ContinueHere;
 }
 
 /** Three columns where there is room; below that, one at a time. */
-export function SessionView({ sessionId, title, initial, remark }: SessionViewProps) {
+export function SessionView({ sessionId, title, initial, remark, continueHere }: SessionViewProps) {
   const state = useSessionState(sessionId, initial);
   const [view, setView] = useState<View>("talk");
   const { isAsleep } = toBurrow(state.session, state.entries);
@@ -59,6 +61,9 @@ export function SessionView({ sessionId, title, initial, remark }: SessionViewPr
         }
       />
       <ConnectionNotice />
+      {state.session?.sandbox.away && (
+        <AwayNotice session={state.session} away={state.session.sandbox.away} continueHere={continueHere} />
+      )}
       <Switch className="xl:hidden" shown={["talk", ...panels]} current={view} onChange={setView} />
       <div className="flex min-h-0 flex-1">
         <div className={classNames("min-w-0 flex-1 flex-col xl:flex", view === "talk" ? "flex" : "hidden")}>

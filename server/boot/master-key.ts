@@ -6,17 +6,31 @@ import { BootError } from "./boot-error.ts";
 
 const keyBytes = 32;
 
+export interface MasterKey {
+  key: Buffer;
+  /**
+   * Makes sure that the next start finds it. Called before anything lasts that only this key can read; a start that
+   * is refused before that leaves no key behind. Idempotent.
+   */
+  keep(): Promise<void>;
+}
+
 /** The root of every secret. Losing it loses the encrypted ones, so a file that is wrong is never replaced. */
-export async function loadMasterKey(options: { home: string; configured: Config["masterKey"] }): Promise<Buffer> {
+export async function loadMasterKey(options: { home: string; configured: Config["masterKey"] }): Promise<MasterKey> {
   const { home, configured } = options;
-  if (configured.kind === "environment") return configured.key;
+  if (configured.kind === "environment") return { key: configured.key, keep: async () => {} };
   const path = join(home, "master-key");
   const found = await readKey(path);
-  if (found) return found;
-  await createKey(path);
-  const made = await readKey(path);
-  if (!made) throw new BootError(`The master key could not be kept in ${path}.`);
-  return made;
+  if (found) return { key: found, keep: async () => {} };
+  const key = randomBytes(keyBytes);
+  let keeping: Promise<void> | undefined;
+  return {
+    key,
+    keep() {
+      keeping ??= keepKey(path, key);
+      return keeping;
+    },
+  };
 }
 
 /** Keys for different purposes are independent: knowing one tells nothing about another. */
@@ -47,15 +61,16 @@ Put the file back from a backup. Without it, stored provider keys cannot be read
 }
 
 // Written aside and renamed: a start that dies half-way leaves no half key behind.
-async function createKey(path: string): Promise<void> {
+async function keepKey(path: string, key: Buffer): Promise<void> {
   const aside = `${path}.new`;
   await rm(aside, { force: true });
   const file = await open(aside, "wx", 0o600);
   try {
-    await file.writeFile(`${randomBytes(keyBytes).toString("base64")}\n`);
+    await file.writeFile(`${key.toString("base64")}\n`);
     await file.sync();
   } finally {
     await file.close();
   }
   await rename(aside, path);
+  if (!(await readKey(path))?.equals(key)) throw new BootError(`The master key could not be kept in ${path}.`);
 }

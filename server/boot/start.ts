@@ -1,9 +1,10 @@
-import { prepareDatabase } from "../../db/migrate.ts";
+import { openDatabase } from "../../db/migrate.ts";
 import { createSteps } from "../../scripts/lib/steps.mjs";
 import type { Config } from "../config.ts";
 import type { Logger } from "../lib/logger.ts";
 import { shareServices } from "../services.ts";
 import { wire } from "../wiring.ts";
+import { answerDatabaseAway, needsDatabase } from "./answer-database-away.ts";
 import { buildCatalogue } from "./build-catalogue.ts";
 import { buildIfNeeded } from "./build-if-needed.ts";
 import { buildSidecar } from "./build-sidecar.ts";
@@ -21,7 +22,7 @@ export interface Started {
   listensBeyondLoopback: boolean;
   /** For the address of the first-run page; null when it is done, or when whoever does it knows the code already. */
   setupCode: string | null;
-  /** Resolves when the embedded Postgres is lost; never for an external one. */
+  /** Resolves when the embedded Postgres is given up; never for an external one. */
   databaseLost: Promise<void>;
 }
 
@@ -41,7 +42,10 @@ export async function start(options: {
   const home = await openHome({ path: config.home, signal, launcherPid: process.connected ? process.ppid : null });
   lifetime.add("home", 1000, () => home.release());
   signal.addEventListener("abort", () => void home.announceStop().catch(() => {}), { once: true });
-  const masterKey = await loadMasterKey({ home: home.path, configured: config.masterKey });
+  const { key: masterKey, keep: keepMasterKey } = await loadMasterKey({
+    home: home.path,
+    configured: config.masterKey,
+  });
 
   // Listening early finds a taken port before the slow steps, and browsers hear that Dormouse is starting.
   const http = createHttpServer({ config, logger });
@@ -62,26 +66,33 @@ export async function start(options: {
   });
   signal.throwIfAborted();
 
-  const { applicationUrl } = await steps.run({ doing: "Preparing the database", done: "Prepared the database" }, () =>
-    prepareDatabase({
+  const database = await steps.run({ doing: "Preparing the database", done: "Prepared the database" }, () =>
+    openDatabase({
       ...databaseUrls(config, postgres),
       applicationPassword: deriveKey(masterKey, "database-application-role").toString("base64url"),
       masterKeyCheck: deriveKey(masterKey, "master-key-check").toString("base64url"),
     }),
   );
+  lifetime.add("database claim", 1000, () => database.close());
   signal.throwIfAborted();
 
   const wired = await wire({
     config,
     root,
     home: home.path,
-    applicationUrl,
+    applicationUrl: database.applicationUrl,
     masterKey,
+    // In this order: a database must not belong to a key that nobody has.
+    async claim() {
+      await keepMasterKey();
+      await database.claim();
+    },
     publicUrl,
     logger,
     stopping: signal,
   });
   lifetime.add("services", 6000, () => wired.close());
+  await database.close();
   lifetime.add("sandboxes", 9000, () => (lifetime.reloading ? wired.abandonSandboxes() : wired.closeSandboxes()));
   lifetime.add("turns", 3000, () => wired.closeTurns());
   shareServices(wired.services);
@@ -103,9 +114,12 @@ export async function start(options: {
     await Promise.all(wired.loops.map((loop) => loop.stop()));
   });
   http.addUpgradeHandler(next.upgrade);
-  http.serve((request, response) =>
-    wired.serveBesideNext(request, response) ? undefined : next.handle(request, response),
-  );
+  http.serve((request, response) => {
+    if (wired.serveModelCalls(request, response)) return;
+    if (wired.isDatabaseAway() && needsDatabase(request)) return answerDatabaseAway(request, response);
+    if (wired.serveStreams(request, response)) return;
+    return next.handle(request, response);
+  });
   // Last in, first out: requests end before what they use.
   lifetime.add("requests", 4000, () => http.close({ graceMilliseconds: 3000 }));
   return {

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../../db/test-database.ts";
-import { claimFileStore } from "./claim-file-store.ts";
+import { createFileStoreClaim } from "./claim-file-store.ts";
 import { createFilesystemStore } from "./stores/filesystem.ts";
 
 let test: TestDatabase;
@@ -17,24 +17,29 @@ afterEach(async () => {
   await rm(directory, { recursive: true, force: true });
 });
 
-const claim = (input: { root?: string; installation?: string; acceptNew?: boolean } = {}) =>
-  claimFileStore({
+/** What a start does. */
+const claim = async (input: { root?: string; installation?: string; acceptNew?: boolean } = {}) => {
+  const owner = createFileStoreClaim({
     database: test.database,
     fileStore: createFilesystemStore({ root: join(directory, input.root ?? "store") }),
     installation: input.installation ?? "ours",
     acceptNew: input.acceptNew ?? false,
     signal: AbortSignal.timeout(5_000),
   });
+  const found = await owner.look();
+  if (found === "unclaimed") await owner.claim();
+  return found;
+};
 
 describe("the claim of a file store", () => {
   it("is made once, and known again", async () => {
-    expect(await claim()).toBe("claimed");
+    expect(await claim()).toBe("unclaimed");
     expect(await claim()).toBe("ours");
   });
 
   it("is made by all replicas that start at once, and refuses none of them", async () => {
     const claims = await Promise.all(Array.from({ length: 8 }, () => claim()));
-    expect(claims.every((one) => one === "claimed" || one === "ours")).toBe(true);
+    expect(claims.every((one) => one === "unclaimed" || one === "ours")).toBe(true);
     expect(await claim()).toBe("ours");
   });
 
@@ -43,7 +48,7 @@ describe("the claim of a file store", () => {
     await rename(join(directory, "store"), join(directory, "away"));
     expect(await claim()).toBe("missing");
     expect(await claim()).toBe("missing");
-    expect(await claim({ acceptNew: true })).toBe("claimed");
+    expect(await claim({ acceptNew: true })).toBe("unclaimed");
     expect(await claim()).toBe("ours");
     expect(await claim({ root: "away" })).toBe("ours");
   });
@@ -57,6 +62,6 @@ describe("the claim of a file store", () => {
   it("is not remembered of a store that cannot be written", async () => {
     await writeFile(join(directory, "file"), "");
     await expect(claim({ root: "file" })).rejects.toMatchObject({ kind: "unavailable" });
-    expect(await claim()).toBe("claimed");
+    expect(await claim()).toBe("unclaimed");
   });
 });

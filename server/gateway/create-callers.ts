@@ -28,6 +28,7 @@ export function createCallers({ database }: { database: Database }): Callers {
     const [caller] = await database.call<SandboxCaller>(
       'select tenant_id as "tenantId", user_id as "userId", sandbox_id as "sandboxId" from find_sandbox_token($1)',
       [hash],
+      { repeatable: true },
     );
     return caller ?? null;
   }

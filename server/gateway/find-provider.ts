@@ -33,6 +33,7 @@ export async function findProvider(
     `select id, kind, name, base_url as "baseUrl", key_encrypted as "keyEncrypted"
       from find_provider($1::uuid, $2::uuid, $3::uuid)`,
     [caller.tenantId, caller.userId, id.data],
+    { repeatable: true },
   );
   if (!row) return null;
   const { kind, name, baseUrl, keyEncrypted } = row;
@@ -55,6 +56,7 @@ export async function readTenantModels(
     `select providers, default_provider_id as "defaultProviderId", default_model_id as "defaultModelId",
       permission_policy as "permissionPolicy" from read_tenant_models($1::uuid, $2::uuid)`,
     [tenantId, userId],
+    { repeatable: true },
   );
   const { providers: rows = [], defaultProviderId, defaultModelId, permissionPolicy = "allow" } = row ?? {};
   const defaultModel =

@@ -8,7 +8,7 @@ export function explainDatabase(database: Database): Database {
   return {
     ...database,
     transaction: (actor, work) => explained(() => database.transaction(actor, work)),
-    call: (statement, parameters) => explained(() => database.call(statement, parameters)),
+    call: (statement, parameters, options) => explained(() => database.call(statement, parameters, options)),
     ping: () => explained(() => database.ping()),
   };
 }

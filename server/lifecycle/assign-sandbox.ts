@@ -1,4 +1,4 @@
-import { and, eq, isNull } from "drizzle-orm";
+import { and, eq, isNull, sql } from "drizzle-orm";
 import type { Database, Transaction } from "../../db/client.ts";
 import { sandboxes, sessions, tenants } from "../../db/schema/index.ts";
 import type { Actor } from "../auth/index.ts";
@@ -9,6 +9,8 @@ import type { SandboxBackends } from "../sandboxes/sandbox-backends.ts";
 export interface AssignInput {
   database: Database;
   backends: SandboxBackends;
+  /** Of this server. */
+  home: { id: string };
   actor: Actor;
   sessionId: string;
   signal: AbortSignal;
@@ -18,7 +20,8 @@ export interface AssignInput {
  * The sandbox of a session, chosen and fixed at its first use (ARCHITECTURE.md, invariant 16). Throws `not-found` for a
  * session that is unknown or another person's, `unavailable` when its isolation cannot be given any more.
  */
-export async function assignSandbox({ database, backends, actor, sessionId, signal }: AssignInput): Promise<string> {
+export async function assignSandbox(input: AssignInput): Promise<string> {
+  const { database, backends, home, actor, sessionId, signal } = input;
   const { preferred } = backends;
   // Asked before, since no transaction may wait for a backend.
   const offered = await preferred.isolations(signal);
@@ -36,7 +39,11 @@ export async function assignSandbox({ database, backends, actor, sessionId, sign
     if (sandbox) return { sandboxId: sandbox.id, backend: sandbox.backend, isolation: sandbox.isolation, consent };
     const isolation = found.isolation ?? strongest(offered);
     requireAvailable(offered, { isolation, consent });
-    const sandboxId = await ensureRow(tx, actor, { backend: preferred.kind, isolation });
+    const sandboxId = await ensureRow(tx, actor, {
+      backend: preferred.kind,
+      isolation,
+      homeId: preferred.inHome ? home.id : null,
+    });
     await tx.update(sessions).set({ sandboxId, isolation }).where(eq(sessions.id, sessionId));
     return { sandboxId, backend: preferred.kind, isolation, consent };
   });
@@ -71,23 +78,37 @@ function requireAvailable(
   );
 }
 
-async function ensureRow(tx: Transaction, actor: Actor, key: { backend: string; isolation: string }): Promise<string> {
+/** The person's sandbox in this home; also one that was brought here from another. */
+async function ensureRow(
+  tx: Transaction,
+  actor: Actor,
+  key: { backend: string; isolation: string; homeId: string | null },
+): Promise<string> {
   const { tenantId, userId } = actor;
+  const find = async () => {
+    const [row] = await tx
+      .select({ id: sandboxes.id })
+      .from(sandboxes)
+      .where(
+        and(
+          eq(sandboxes.userId, userId),
+          eq(sandboxes.backend, key.backend),
+          eq(sandboxes.isolation, key.isolation),
+          isNull(sandboxes.privateSessionId),
+          key.homeId === null ? isNull(sandboxes.homeId) : eq(sandboxes.homeId, key.homeId),
+        ),
+      )
+      .orderBy(sql`${sandboxes.continuedAt} nulls first`)
+      .limit(1);
+    return row?.id ?? null;
+  };
+  const known = await find();
+  if (known) return known;
   await tx
     .insert(sandboxes)
     .values({ tenantId, userId, ...key })
     .onConflictDoNothing();
-  const [row] = await tx
-    .select({ id: sandboxes.id })
-    .from(sandboxes)
-    .where(
-      and(
-        eq(sandboxes.userId, userId),
-        eq(sandboxes.backend, key.backend),
-        eq(sandboxes.isolation, key.isolation),
-        isNull(sandboxes.privateSessionId),
-      ),
-    );
-  if (!row) throw new Error("The sandbox was not stored.");
-  return row.id;
+  const made = await find();
+  if (!made) throw new Error("The sandbox was not stored.");
+  return made;
 }

@@ -7,6 +7,7 @@ import { adoptAll, adoptBeforeWake, adoptLapsed, type TakeOver } from "./adopt-a
 import { assignSandbox } from "./assign-sandbox.ts";
 import { endSandbox } from "./end-sandbox.ts";
 import { beginLook, ensureAgentReady } from "./ensure-agent-ready.ts";
+import { claimSandboxes, continueHere, seeHomes, setAsideMoved } from "./homes.ts";
 import type { Lifecycle, RunningSandbox } from "./index.ts";
 import { createLeases, renewWhile } from "./lease.ts";
 import {
@@ -27,7 +28,8 @@ import { watchSandbox } from "./watch-sandbox.ts";
  * while it is held, and leaves when it is lost, superseded or let go of; its signal is aborted then.
  */
 export function createLifecycle({ deadlines, ...options }: LifecycleOptions): Lifecycle {
-  const leases = createLeases({ database: options.database, instance: randomUUID(), homeId: options.homeId });
+  const { database, homeId, home } = options;
+  const leases = createLeases({ database, instance: randomUUID(), homeId, home: home.id });
   const context: LifecycleContext = { ...options, leases, deadlines: { ...defaultDeadlines, ...deadlines } };
   const { logger } = context;
   const held = new Map<string, HeldSandbox>();
@@ -121,8 +123,8 @@ export function createLifecycle({ deadlines, ...options }: LifecycleOptions): Li
   async function findOrAssign(actor: Actor, sessionId: string, signal: AbortSignal): Promise<string> {
     const known = assigned.get(sessionId);
     if (known?.userId === actor.userId) return known.sandboxId;
-    const { database, backends } = context;
-    return assignSandbox({ database, backends, actor, sessionId, signal });
+    const { backends } = context;
+    return assignSandbox({ database, backends, home, actor, sessionId, signal });
   }
 
   async function refresh(sandbox: HeldSandbox): Promise<void> {
@@ -154,12 +156,27 @@ export function createLifecycle({ deadlines, ...options }: LifecycleOptions): Li
     name: "take-over-sandboxes",
     everyMilliseconds: context.deadlines.takeOverEveryMilliseconds,
     logger,
-    run: (signal) => adoptLapsed(context, { isOurs, takeOver, signal }),
+    async run(signal) {
+      await setAsideMoved(context, signal);
+      await adoptLapsed(context, { isOurs, takeOver, signal });
+    },
+  });
+
+  let away = "";
+  const seeing = createLoop({
+    name: "see-homes",
+    everyMilliseconds: context.deadlines.homesEveryMilliseconds,
+    logger,
+    async run() {
+      const now = (await seeHomes(context)).flatMap(({ id, isAway }) => (isAway ? [id] : [])).join(" ");
+      if (now !== away) options.onHomesChanged?.();
+      away = now;
+    },
   });
 
   async function close(terminate: boolean): Promise<void> {
     stopping.abort(new AppError("unavailable", "The server is stopping."));
-    await Promise.all([renewals.stop(), takeovers.stop()]);
+    await Promise.all([renewals.stop(), takeovers.stop(), seeing.stop()]);
     await wakes.ended();
     const ends = [...held.values()].map(async (sandbox) => {
       letGo(sandbox, "The server is stopping.");
@@ -201,6 +218,10 @@ export function createLifecycle({ deadlines, ...options }: LifecycleOptions): Li
       return beginLook(context, sandbox, { sandbox: expose(sandbox), signal: stopping.signal });
     },
     isOwnLease: leases.isOwn,
+    isReachable: (of) => of === null || of === home.id,
+    async continueHere(input) {
+      return (await continueHere(context, input)) !== null;
+    },
     findRunning(sandboxId) {
       const sandbox = held.get(sandboxId);
       return sandbox ? expose(sandbox) : null;
@@ -218,6 +239,10 @@ export function createLifecycle({ deadlines, ...options }: LifecycleOptions): Li
       inBackground(refresh(sandbox), "An agent could not be restarted with the changed models");
     },
     async adopt(signal) {
+      await seeing.runNow();
+      seeing.start();
+      await claimSandboxes(context, signal);
+      await setAsideMoved(context, signal);
       const adopted = await adoptAll(context, { takeOver, signal: AbortSignal.any([signal, stopping.signal]) });
       takeovers.start();
       return adopted.map(({ lease }) => ({ sandboxId: lease.sandboxId, actor: lease.actor }));

@@ -2,6 +2,8 @@ import type { Actor } from "../auth/index.ts";
 import type { WakePhaseName } from "../protocol/lifecycle-verbs.ts";
 import type { SidecarClient } from "../sandboxes/sidecar-client.ts";
 
+export { type Fence, writeUnderLease } from "./write-under-lease.ts";
+
 export interface WakePhase {
   phase: WakePhaseName;
   message: string;
@@ -45,6 +47,14 @@ export interface Lifecycle {
   lookAhead(input: { actor: Actor; sessionId: string }): Look | null;
   /** Whether a lease of that owner keeps nobody here from running the sandbox: our own, or a gone predecessor's. */
   isOwnLease(leaseOwner: string): boolean;
+  /** Whether the sandboxes of that home can be run from here; null: those of no home in particular. */
+  isReachable(homeId: string | null): boolean;
+  /**
+   * A person's choice, while the machine of the session's sandbox is away: it goes on here, with all its sessions,
+   * from its archives. False, and nothing changed, where it is here already. Throws `conflict` while that machine is
+   * there, `not-found` for an unknown or another person's session.
+   */
+  continueHere(input: { actor: Actor; sessionId: string }): Promise<boolean>;
   /** The sandbox if this process already runs it; never wakes. */
   findRunning(sandboxId: string): RunningSandbox | null;
   /** All that this process runs at the moment, and whose they are. */

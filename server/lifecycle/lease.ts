@@ -19,7 +19,7 @@ export interface Leases {
   /** Of this process, or of a predecessor with the same home, which cannot be alive. */
   isOwn(leaseOwner: string): boolean;
   /**
-   * Null while another server holds it. The epoch is raised: whoever held it before writes nothing any more.
+   * Null while another server holds it, and for a sandbox of another home. The epoch is raised: whoever held it before writes nothing any more.
    * `onlyLapsed`: also null while this process or a predecessor holds it.
    */
   take(
@@ -60,8 +60,14 @@ export const leaseSeconds = 15;
  * `homeId` names the home whose lock this process holds: leases of earlier processes with that home are
  * taken over at once, since none of them can be alive. All others must lapse first.
  */
-export function createLeases(options: { database: Database; instance: string; homeId: string | null }): Leases {
-  const { database, instance, homeId } = options;
+export function createLeases(options: {
+  database: Database;
+  instance: string;
+  homeId: string | null;
+  /** The home whose sandboxes can be reached from here, beside those that any server can reach. */
+  home: string;
+}): Leases {
+  const { database, instance, homeId, home } = options;
   const owner = homeId === null ? instance : `${homeId}/${instance}`;
   const expiry = sql`now() + make_interval(secs => ${leaseSeconds})`;
   const own = ({ sandboxId, epoch }: Lease) =>
@@ -93,8 +99,8 @@ export function createLeases(options: { database: Database; instance: string; ho
           .update(sandboxes)
           .set({ leaseOwner: owner, leaseEpoch: sql`${sandboxes.leaseEpoch} + 1`, leaseExpiresAt: expiry })
           .where(
-            sql`${sandboxes.id} = ${sandboxId} and (${sandboxes.leaseOwner} is null
-              or ${sandboxes.leaseExpiresAt} < now() or ${ours})`,
+            sql`${sandboxes.id} = ${sandboxId} and (${sandboxes.homeId} is null or ${sandboxes.homeId} = ${home})
+              and (${sandboxes.leaseOwner} is null or ${sandboxes.leaseExpiresAt} < now() or ${ours})`,
           )
           .returning(),
       );
@@ -111,6 +117,7 @@ export function createLeases(options: { database: Database; instance: string; ho
       const [row] = await database.call<{ touched: boolean }>(
         "select touch_sandbox($1::uuid, $2::uuid, $3::uuid, $4, $5::bigint) as touched",
         [actor.tenantId, actor.userId, sandboxId, owner, epoch],
+        { repeatable: true },
       );
       if (!row?.touched) throw superseded();
     },
@@ -147,6 +154,6 @@ export async function renewWhile<Result>(
   }
 }
 
-function superseded(): AppError {
+export function superseded(): AppError {
   return new AppError("conflict", "Another server has taken over this sandbox.", { refusal: "lease-superseded" });
 }

@@ -32,11 +32,16 @@ export interface LifecycleOptions {
   wakeHistory(input: {
     actor: Actor;
     sandboxId: string;
+    leaseEpoch: number;
     sidecar: SidecarClient;
     signal: AbortSignal;
   }): Promise<{ cause: string | null }>;
   /** Names the home whose lock this process holds: leases of its predecessors are taken over at once. Null: all must lapse. */
   homeId: string | null;
+  /** Where this server's sandboxes are, and how people know it. */
+  home: { id: string; machine: string };
+  /** Another home went away or came back: what sessions say of it is another now. */
+  onHomesChanged?(): void;
   logger: Pick<Logger, "info" | "warn" | "error">;
   deadlines?: Partial<Deadlines>;
 }
@@ -48,6 +53,8 @@ export interface Deadlines {
   renewEveryMilliseconds: number;
   /** How often this process looks for sandboxes whose server is gone. */
   takeOverEveryMilliseconds: number;
+  /** How often this server says that it is there, and looks for others. */
+  homesEveryMilliseconds: number;
   /** How often the backend is asked whether the sandbox is still there. */
   reportEveryMilliseconds: number;
   /** How often the sidecar has to prove itself. */
@@ -63,6 +70,7 @@ export const defaultDeadlines: Deadlines = {
   healthMilliseconds: 5_000,
   renewEveryMilliseconds: 5_000,
   takeOverEveryMilliseconds: 5_000,
+  homesEveryMilliseconds: 5_000,
   reportEveryMilliseconds: 2_000,
   healthEveryMilliseconds: 10_000,
   quarantineMilliseconds: 600_000,

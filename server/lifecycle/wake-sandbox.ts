@@ -1,12 +1,12 @@
 import { randomBytes, randomUUID } from "node:crypto";
-import { faultError, isAppError } from "../errors.ts";
+import { faultError, isAppError, isRefused } from "../errors.ts";
 import { createSerial } from "../lib/serial.ts";
 import { lifecycleVerbs } from "../protocol/lifecycle-verbs.ts";
 import type { SandboxAddress } from "../protocol/sandbox.ts";
 import type { SandboxBackend } from "../sandboxes/sandbox-backend.ts";
 import type { SidecarClient } from "../sandboxes/sidecar-client.ts";
 import { endSandbox } from "./end-sandbox.ts";
-import type { Lease, SandboxRecord } from "./lease.ts";
+import { type Lease, type SandboxRecord, superseded } from "./lease.ts";
 import type { HeldSandbox, LifecycleContext } from "./lifecycle-context.ts";
 import { openSidecar, requireHealth, sealBootSecret, waitForAgent } from "./open-sidecar.ts";
 import { beginOperation, type Operation } from "./operation.ts";
@@ -66,7 +66,7 @@ export async function wakeSandbox(context: LifecycleContext, wake: Wake): Promis
     const failure = deadline.aborted ? faultError("sandbox-start-late", { cause: error }) : known;
     const cause = failure.message;
     if (failure.cause) context.logger.warn({ err: failure, sandboxId: lease.sandboxId }, "A sandbox did not wake");
-    await endFailed(context, { lease, where, operation, cause, signal });
+    if (!(await endFailed(context, { lease, where, operation, cause, signal }))) throw superseded();
     reportPhase({ phase: "failed", message: cause });
     throw failure;
   }
@@ -109,19 +109,25 @@ async function boot(
   await requireHealth(context, sidecar, signal);
   await operation.phase("starting-agent");
   reportPhase({ phase: "starting-agent", message: "Starting the agent" });
-  const { cause } = await context.wakeHistory({ actor: lease.actor, sandboxId, sidecar, signal });
+  const { cause } = await context.wakeHistory({
+    actor: lease.actor,
+    sandboxId,
+    leaseEpoch: lease.epoch,
+    sidecar,
+    signal,
+  });
   await waitForAgent(context, sidecar, signal);
   return { address, sidecar, configHash: hash, stateCause: cause };
 }
 
-/** What is left of a wake that failed is ended. Where that fails too, the wake's own failure is the one to hear of. */
+/** What is left of a wake that failed is ended. Where that fails too, the wake's own failure is the one to hear of. False where another server has it by now. */
 async function endFailed(
   context: LifecycleContext,
   failed: { lease: Lease; where: Whereabouts; operation: Operation<"wake">; cause: string; signal: AbortSignal },
-): Promise<void> {
+): Promise<boolean> {
   const { lease, where, operation, cause, signal } = failed;
   try {
-    await endSandbox(context, {
+    return await endSandbox(context, {
       lease,
       ...where,
       changes: { observedState: "failed", stateCause: cause },
@@ -129,6 +135,8 @@ async function endFailed(
       signal,
     });
   } catch (error) {
+    if (isRefused(error, "lease-superseded")) return false;
     context.logger.error({ err: error, sandboxId: lease.sandboxId }, "A failed wake could not be cleaned up");
+    return true;
   }
 }

@@ -52,7 +52,12 @@ export interface SessionState {
   queue: QueuedTurn[];
   /** The ids of those behind them, in order: `GET …/queue` has them all. */
   queueRest: string[];
-  sandbox: { state: SandboxState | "none"; cause: string | null };
+  sandbox: {
+    state: SandboxState | "none";
+    cause: string | null;
+    /** Only another machine can run it, and that one is away. What is unknown of it is null. */
+    away: { machine: string | null; since: string | null } | null;
+  };
   memory: { status: MemoryStatus; cause: string | null; at: string | null };
   recovery: RecoveryPoint;
 }

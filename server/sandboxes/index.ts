@@ -15,6 +15,8 @@ export interface SandboxRow {
   state: SandboxState;
   wantedState: SandboxState;
   cause: string | null;
+  /** The machine that alone can run it; null where any server can. */
+  home: { machine: string | null; seenAt: Date | null; isAway: boolean } | null;
   sessionCount: number;
   lastActiveAt: Date | null;
   createdAt: Date;

@@ -35,6 +35,11 @@ export interface SandboxSpec {
 export interface SandboxBackend {
   /** Stands on the row of every sandbox it runs; never changes. */
   readonly kind: string;
+  /**
+   * Where its sandboxes' files stand in the home of this server, so that no other can reach them; null where any
+   * server can, by their address.
+   */
+  readonly inHome: SandboxesInHome | null;
   /** Strongest first. Cheap after the first call; proves by trying, and throws only when `signal` says so. */
   isolations(signal: AbortSignal): Promise<readonly Isolation[]>;
   /**
@@ -59,6 +64,14 @@ export interface SandboxBackend {
   connect(sandboxId: string, address: SandboxAddress): Promise<SandboxDoor>;
   /** Releases sockets of this process; sandboxes live on. */
   close(): Promise<void>;
+}
+
+export interface SandboxesInHome {
+  /**
+   * For a sandbox that goes on in another home: ends what runs of it and moves its files out of the way, for people to
+   * look into. Nothing is deleted. Returns where they are now; null when there were none.
+   */
+  setAside(sandboxId: string, signal: AbortSignal): Promise<string | null>;
 }
 
 export interface ListedSandbox {

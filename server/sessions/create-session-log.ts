@@ -17,10 +17,12 @@ export interface SessionLogOptions {
   /** Shared with whoever else tells viewers something, such as the file watch. */
   hub?: LogHub;
   limits?: PageLimits;
+  /** Of this server: its sandboxes are not away. */
+  homeId?: string;
 }
 
 export function createSessionLog(options: SessionLogOptions): SessionLog {
-  const { database, hub = createLogHub(), limits = pageLimits } = options;
+  const { database, hub = createLogHub(), limits = pageLimits, homeId = null } = options;
   const origin = randomUUID();
   const listener = database.listen([channel], {
     onNotify(_channel, payload) {
@@ -45,7 +47,7 @@ export function createSessionLog(options: SessionLogOptions): SessionLog {
     if (coming) return coming;
     const reading = new Promise<void>((begin) => setImmediate(begin)).then(() => {
       states.delete(key);
-      return readState(database, actor, sessionId);
+      return readState(database, actor, { sessionId, homeId });
     });
     states.set(key, reading);
     return reading;
@@ -92,9 +94,11 @@ export function createSessionLog(options: SessionLogOptions): SessionLog {
     followMany: (input) => followMany(log, input),
     async notifyViewers(sessionId) {
       hub.tell(sessionId, (viewer) => viewer.onState());
-      await database.call("select pg_notify($1, $2)", [channel, `${sessionId} 0 ${origin} touch`]);
+      await database.call("select pg_notify($1, $2)", [channel, `${sessionId} 0 ${origin} touch`], {
+        repeatable: true,
+      });
     },
-    state: (actor, sessionId) => readState(database, actor, sessionId),
+    state: (actor, sessionId) => readState(database, actor, { sessionId, homeId }),
     queue: (actor, sessionId) => readQueue(database, actor, sessionId),
     close: () => listener.close(),
   };

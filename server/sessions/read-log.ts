@@ -69,16 +69,21 @@ export function toEntry(row: EntryRow): LogEntry {
   } as LogEntry;
 }
 
-export async function readState(database: Database, actor: Actor, sessionId: string): Promise<SessionState | null> {
+export async function readState(
+  database: Database,
+  actor: Actor,
+  { sessionId, homeId }: { sessionId: string; homeId: string | null },
+): Promise<SessionState | null> {
   if (!sessionIdSchema.safeParse(sessionId).success) return null;
   const [row] = await database.transaction(actor, (tx) =>
     tx.execute<StateRow>(sql`
       select s.id, s.title, s.memory_status, s.memory_cause, s.memory_at, b.observed_state, b.state_cause,
+        b.home_id <> ${homeId ?? ""} and coalesce(h.is_away, true) as away, h.machine, h.seen_at,
         k.saved_at, k.restoring, n.cause as save_problem,
         n.state = 'writing' and n.lease_epoch = b.lease_epoch and b.observed_state = 'running' as saving,
         r.id as running_id, r.stop_requested_at is not null as stopping,
         coalesce(w.head, '[]') as queue, coalesce(w.rest, '[]') as queue_rest
-      from sessions s left join sandboxes b on b.id = s.sandbox_id
+      from sessions s left join sandboxes b on b.id = s.sandbox_id left join list_homes() h on h.home_id = b.home_id
         left join turns r on r.session_id = s.id and r.state = 'running'
         left join lateral (select jsonb_agg(q.turn order by q.place) filter (where q.place <= ${queueHead.turns}) as head,
           jsonb_agg(q.id order by q.place) filter (where q.place > ${queueHead.turns}) as rest
@@ -98,7 +103,11 @@ export async function readState(database: Database, actor: Actor, sessionId: str
     stopRequested: row.stopping,
     queue: fromJson(row.queue).map(toQueued),
     queueRest: fromJson(row.queue_rest),
-    sandbox: { state: row.observed_state ?? "none", cause: row.state_cause },
+    sandbox: {
+      state: row.observed_state ?? "none",
+      cause: row.state_cause,
+      away: row.away ? { machine: row.machine, since: moment(row.seen_at) } : null,
+    },
     memory: {
       status: row.memory_status,
       cause: row.memory_cause,
@@ -157,6 +166,9 @@ interface StateRow extends Record<string, unknown> {
   queue_rest: string[] | string;
   observed_state: Exclude<SessionState["sandbox"]["state"], "none"> | null;
   state_cause: string | null;
+  away: boolean | null;
+  machine: string | null;
+  seen_at: Date | string | null;
   memory_status: SessionState["memory"]["status"];
   memory_cause: string | null;
   memory_at: Date | string | null;

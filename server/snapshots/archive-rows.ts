@@ -5,7 +5,7 @@ import type { Actor } from "../auth/index.ts";
 import type { StoredObject } from "../file-store/index.ts";
 import type { ArchiveNote } from "../protocol/archive/archive-answers.ts";
 import { tenantId, userId } from "../protocol/ids.ts";
-import type { OwnedSandbox, Subject } from "./archive-context.ts";
+import { asHolder, type OwnedSandbox, type Subject, type Write } from "./archive-context.ts";
 
 export type ArchiveRow = typeof archives.$inferSelect;
 
@@ -58,9 +58,10 @@ export async function insertArchive(
 ): Promise<void> {
   const { sandboxId, leaseEpoch, actor } = sandbox;
   const { tenantId, userId } = actor;
-  await database.transaction(actor, (tx) =>
-    tx.insert(archives).values({ ...row, tenantId, userId, sandboxId, leaseEpoch }),
-  );
+  await asHolder(
+    { database },
+    sandbox,
+  )((tx) => tx.insert(archives).values({ ...row, tenantId, userId, sandboxId, leaseEpoch }));
 }
 
 /**
@@ -98,8 +99,8 @@ export function commitArchive(
 }
 
 /** False, and nothing changed, for one that is verified or failed already. */
-export async function failArchive(database: Database, actor: Actor, { id, cause }: { id: string; cause: string }) {
-  const rows = await database.transaction(actor, (tx) =>
+export async function failArchive(write: Write, { id, cause }: { id: string; cause: string }): Promise<boolean> {
+  const rows = await write((tx) =>
     tx
       .update(archives)
       .set({ state: "failed", cause })
@@ -109,17 +110,16 @@ export async function failArchive(database: Database, actor: Actor, { id, cause 
   return rows.length > 0;
 }
 
-export async function deleteArchive(database: Database, actor: Actor, id: string): Promise<void> {
-  await database.transaction(actor, (tx) => tx.delete(archives).where(eq(archives.id, id)));
+export async function deleteArchive(write: Write, id: string): Promise<void> {
+  await write((tx) => tx.delete(archives).where(eq(archives.id, id)));
 }
 
 /** Null withdraws the request. A session has one at most. */
 export async function setRestoreRequest(
-  database: Database,
-  actor: Actor,
+  write: Write,
   { sessionId, archiveId }: { sessionId: string; archiveId: string | null },
 ): Promise<void> {
-  await database.transaction(actor, async (tx) => {
+  await write(async (tx) => {
     await tx
       .update(archives)
       .set({ restoreRequestedAt: null })

@@ -4,7 +4,13 @@ import { AppError, isAppError } from "../errors.ts";
 import { defaultLimits } from "../file-store/index.ts";
 import { bounded } from "../lib/bounded.ts";
 import { createSerial, type Serial } from "../lib/serial.ts";
-import { type ArchiveContext, cleanUpMilliseconds, type OwnedSandbox, type Subject } from "./archive-context.ts";
+import {
+  type ArchiveContext,
+  asPerson,
+  cleanUpMilliseconds,
+  type OwnedSandbox,
+  type Subject,
+} from "./archive-context.ts";
 import { readSnapshots } from "./archive-rows.ts";
 import type { Archives } from "./index.ts";
 import { openWorkspace } from "./open-workspace.ts";
@@ -130,7 +136,7 @@ export function createArchives(context: ArchiveContext): TakesArchives {
     async removeSnapshots(actor, sessionId) {
       const signal = AbortSignal.timeout(cleanUpMilliseconds);
       for (const row of await readSnapshots(database, actor, sessionId)) {
-        await removeArchive(context, row, { actor, signal });
+        await removeArchive(context, row, { write: asPerson(context, actor), signal });
       }
     },
     async sweep(signal) {

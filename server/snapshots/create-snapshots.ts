@@ -6,7 +6,7 @@ import type { Lifecycle } from "../lifecycle/index.ts";
 import { archiveNote } from "../protocol/archive/archive-answers.ts";
 import { sessionId as sessionIdSchema } from "../protocol/ids.ts";
 import type { Snapshot } from "../protocol/snapshots.ts";
-import type { ArchiveContext, OwnedSandbox } from "./archive-context.ts";
+import { type ArchiveContext, asPerson, type OwnedSandbox } from "./archive-context.ts";
 import { type ArchiveRow, readSnapshots, setRestoreRequest } from "./archive-rows.ts";
 import type { TakesArchives } from "./create-archives.ts";
 import type { Snapshots } from "./index.ts";
@@ -99,7 +99,7 @@ export function createSnapshots({ archives, lifecycle, ...context }: SnapshotsOp
       const request = async () => {
         await requireIdle(actor, sessionId);
         isRequested = true;
-        await setRestoreRequest(database, actor, { sessionId, archiveId: row.id });
+        await setRestoreRequest(asPerson(context, actor), { sessionId, archiveId: row.id });
         context.onSessionChanged?.(sessionId);
       };
       if (!sandbox) {
@@ -112,7 +112,7 @@ export function createSnapshots({ archives, lifecycle, ...context }: SnapshotsOp
         return { outcome: "restored", setAside };
       } catch (error) {
         // Whoever was told that it failed does not expect it to happen later.
-        if (isRequested) await clearRestoreRequest(context, actor, sessionId);
+        if (isRequested) await clearRestoreRequest(context, asPerson(context, actor), sessionId);
         throw error;
       }
     },
@@ -125,7 +125,7 @@ export function createSnapshots({ archives, lifecycle, ...context }: SnapshotsOp
           "The sandbox is awake, so the restore may already have begun. The files it replaces are kept as a snapshot.";
         throw new AppError("conflict", message);
       }
-      await clearRestoreRequest(context, actor, input.sessionId);
+      await clearRestoreRequest(context, asPerson(context, actor), input.sessionId);
     },
   };
 }

@@ -25,6 +25,7 @@ export interface Archives {
   wakeHistory(input: {
     actor: Actor;
     sandboxId: string;
+    leaseEpoch: number;
     sidecar: SidecarClient;
     signal: AbortSignal;
   }): Promise<HistoryWake>;

@@ -1,6 +1,6 @@
 import { AppError, isAppError } from "../errors.ts";
 import type { WorkspaceState } from "../protocol/archive/archive-answers.ts";
-import type { ArchiveContext, OwnedSandbox } from "./archive-context.ts";
+import { type ArchiveContext, asHolder, type OwnedSandbox } from "./archive-context.ts";
 import { type ArchiveRow, readGenerations } from "./archive-rows.ts";
 import { findMissed } from "./missed-archives.ts";
 import { clearRestoreRequest, type Replacing } from "./replace-workspace.ts";
@@ -56,7 +56,7 @@ async function replaceAsRequested(
     request.signal.throwIfAborted();
     // What only has to wait is tried again with the next turn; anything else would fail each of them.
     if (!isAppError(error) || (error.kind !== "unavailable" && error.kind !== "timeout")) {
-      await clearRestoreRequest(context, sandbox.actor, request.sessionId);
+      await clearRestoreRequest(context, asHolder(context, sandbox), request.sessionId);
     }
     throw error;
   }

@@ -1,16 +1,25 @@
-import type { ArchiveContext, OwnedSandbox, Subject } from "./archive-context.ts";
+import {
+  type ArchiveContext,
+  asHolder,
+  asPerson,
+  type OwnedSandbox,
+  type Subject,
+  type Write,
+} from "./archive-context.ts";
 import { type ArchiveRow, deleteArchive, failArchive, listAbandoned, readGenerations } from "./archive-rows.ts";
 import { findSurplus } from "./kept-archives.ts";
 import { newestHistoryKey, requireStoreKey } from "./store-keys.ts";
 
 /** Removes the object before its row: a death in between leaves a row that is pruned again, never a lost object. */
 export async function removeArchive(
-  { database, fileStore }: ArchiveContext,
+  { fileStore }: ArchiveContext,
   row: Pick<ArchiveRow, "id" | "storeKey">,
-  { actor, signal }: { actor: OwnedSandbox["actor"]; signal: AbortSignal },
+  { write, signal }: { write: Write; signal: AbortSignal },
 ): Promise<void> {
+  // Whoever may not remove the row does not get as far as the object.
+  await write(async () => {});
   await fileStore.remove(requireStoreKey(row.storeKey), signal);
-  await deleteArchive(database, actor, row.id);
+  await deleteArchive(write, row.id);
 }
 
 export async function pruneArchives(
@@ -19,7 +28,8 @@ export async function pruneArchives(
   { subject, signal }: { subject: Subject; signal: AbortSignal },
 ): Promise<void> {
   const { newestFirst } = await readGenerations(context.database, sandbox, subject);
-  for (const row of findSurplus(newestFirst)) await removeArchive(context, row, { actor: sandbox.actor, signal });
+  const write = asHolder(context, sandbox);
+  for (const row of findSurplus(newestFirst)) await removeArchive(context, row, { write, signal });
 }
 
 const maxRounds = 3;
@@ -52,7 +62,7 @@ export async function failAbandoned(context: ArchiveContext, signal: AbortSignal
     signal.throwIfAborted();
     // The row first: a writer that is alive after all then commits nothing.
     const cause = "The server ended before the archive was complete.";
-    if (!(await failArchive(context.database, actor, { id, cause }))) continue;
+    if (!(await failArchive(asPerson(context, actor), { id, cause }))) continue;
     await context.fileStore.remove(requireStoreKey(storeKey), signal);
   }
   return abandoned.length;

@@ -1,6 +1,5 @@
-import type { Actor } from "../auth/index.ts";
 import { AppError, isAppError } from "../errors.ts";
-import type { ArchiveContext, OwnedSandbox } from "./archive-context.ts";
+import { type ArchiveContext, asHolder, type OwnedSandbox, type Write } from "./archive-context.ts";
 import { type ArchiveRow, readGenerations, setRestoreRequest } from "./archive-rows.ts";
 import { createSidecarArchives } from "./sidecar-archives.ts";
 import { openStoredArchive } from "./stored-archive.ts";
@@ -34,13 +33,13 @@ export async function replaceWorkspace(
   const knows = newestFirst.find(({ state }) => state === "verified")?.id ?? null;
   const body = await openStoredArchive(context, row, signal);
   const { setAside } = await archives.restoreWorkspace({ sessionId, body, knows, keep, signal });
-  await clearRestoreRequest(context, sandbox.actor, sessionId);
+  await clearRestoreRequest(context, asHolder(context, sandbox), sessionId);
   return { setAside };
 }
 
 /** No snapshot is to be restored any more. */
-export async function clearRestoreRequest(context: ArchiveContext, actor: Actor, sessionId: string): Promise<void> {
-  await setRestoreRequest(context.database, actor, { sessionId, archiveId: null });
+export async function clearRestoreRequest(context: ArchiveContext, write: Write, sessionId: string): Promise<void> {
+  await setRestoreRequest(write, { sessionId, archiveId: null });
   context.onSessionChanged?.(sessionId);
 }
 

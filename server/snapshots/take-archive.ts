@@ -1,7 +1,13 @@
 import { randomUUID } from "node:crypto";
-import { AppError, isAppError } from "../errors.ts";
+import { AppError, isAppError, isRefused } from "../errors.ts";
 import type { StoredObject } from "../file-store/index.ts";
-import { type ArchiveContext, cleanUpMilliseconds, type OwnedSandbox, type Subject } from "./archive-context.ts";
+import {
+  type ArchiveContext,
+  asHolder,
+  cleanUpMilliseconds,
+  type OwnedSandbox,
+  type Subject,
+} from "./archive-context.ts";
 import { commitArchive, failArchive, type Generations, insertArchive, readGenerations } from "./archive-rows.ts";
 import { pruneArchives, publishHistory, removeArchive } from "./prune-archives.ts";
 import { type ArchiveMade, type CreateArchive, createSidecarArchives } from "./sidecar-archives.ts";
@@ -100,10 +106,11 @@ async function commit(
 }
 
 /** Nothing is unsaved, so what failed before is no longer worth saying. */
-async function removeFailures(context: ArchiveContext, { actor }: OwnedSandbox, { subject, generations }: Making) {
+async function removeFailures(context: ArchiveContext, sandbox: OwnedSandbox, { subject, generations }: Making) {
   const failed = generations.newestFirst.filter(({ state }) => state === "failed");
   const signal = AbortSignal.timeout(cleanUpMilliseconds);
-  for (const row of failed) await removeArchive(context, row, { actor, signal });
+  const write = asHolder(context, sandbox);
+  for (const row of failed) await removeArchive(context, row, { write, signal });
   if (failed.length > 0) notifySession(context, subject);
 }
 
@@ -119,7 +126,7 @@ async function recordFailure(
   try {
     if (making.begun) {
       // Not when it was committed and only the answer got lost.
-      if (!(await failArchive(database, sandbox.actor, { id, cause }))) return;
+      if (!(await failArchive(asHolder(context, sandbox), { id, cause }))) return;
       await fileStore.remove(storeKey, AbortSignal.timeout(cleanUpMilliseconds));
     } else if (isAppError(error) && error.kind === "too-large") {
       // Refused before there was anything to write: said all the same, since it stays so until somebody acts.
@@ -131,6 +138,8 @@ async function recordFailure(
       });
     }
   } catch (failure) {
+    // What a superseded server began is swept by others.
+    if (isRefused(failure, "lease-superseded")) return;
     logger.error({ err: failure, archiveId: id }, "A failed archive could not be marked as such");
   } finally {
     notifySession(context, subject);

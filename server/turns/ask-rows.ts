@@ -3,9 +3,9 @@ import type { Database } from "../../db/client.ts";
 import { toAskRequest } from "../agent/index.ts";
 import type { Actor } from "../auth/index.ts";
 import { cleanJson } from "../lib/clean-text.ts";
+import { type Fence, writeUnderLease } from "../lifecycle/index.ts";
 import type { Ask, AskAnswer } from "./index.ts";
 import type { OpenTurn } from "./turn-rows.ts";
-import { type Fence, writeUnderLease } from "./write-under-lease.ts";
 
 export interface AskRow {
   askId: string;

@@ -16,7 +16,7 @@ import { changeQueue, requirePrompt } from "./change-queue.ts";
 import type { Turns } from "./index.ts";
 import { createSessionRunners } from "./session-runners.ts";
 import { type TurnLimits, turnLimits } from "./turn-context.ts";
-import { listTurns, listWaiting, requestStop } from "./turn-rows.ts";
+import { listSessionsBeside, listTurns, listWaiting, requestStop } from "./turn-rows.ts";
 
 export interface TurnsOptions {
   database: Database;
@@ -70,7 +70,7 @@ export function createTurns(options: TurnsOptions): Turns {
         .catch((error: unknown) => logger.error({ err: error }, "Missed changes could not be looked up"));
     },
   });
-  const tell = (message: string) => database.call("select pg_notify($1, $2)", [channel, message]);
+  const tell = (message: string) => database.call("select pg_notify($1, $2)", [channel, message], { repeatable: true });
   const inBackground = (telling: Promise<unknown>) => {
     telling.catch((error: unknown) => logger.error({ err: error }, "Other servers could not be notified"));
   };
@@ -148,6 +148,14 @@ export function createTurns(options: TurnsOptions): Turns {
       }
       runners.answered(ask.sessionId, askId);
       await tell(`answer ${ask.sessionId} ${askId}`);
+    },
+    async continueHere(actor, sessionId) {
+      const isKnown = sessionIdSchema.safeParse(sessionId).success;
+      if (!isKnown) throw new AppError("not-found", "There is no such session.");
+      if (!(await lifecycle.continueHere({ actor, sessionId }))) return;
+      // All sessions of the sandbox: their viewers hear of it, and what waits in them begins.
+      await Promise.all((await listSessionsBeside(database, actor, sessionId)).map((id) => log.notifyViewers(id)));
+      await sweep(false);
     },
     async release(actor, sessionId) {
       const deadline = Date.now() + releaseMilliseconds;

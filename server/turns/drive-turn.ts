@@ -1,6 +1,6 @@
 import { createTranslator, type Translator } from "../agent/index.ts";
 import { isAppError, isRefused } from "../errors.ts";
-import type { RunningSandbox } from "../lifecycle/index.ts";
+import type { Fence, RunningSandbox } from "../lifecycle/index.ts";
 import type { LogWriter, TurnEnd } from "../sessions/index.ts";
 import type { AgentConnection } from "./agent-connections.ts";
 import { attachCompaction } from "./attach-compaction.ts";
@@ -13,7 +13,6 @@ import { sumUsage } from "./sum-usage.ts";
 import { createTurnAsks } from "./turn-asks.ts";
 import type { TurnContext, TurnEnding, TurnJob } from "./turn-context.ts";
 import { createTurnWatch } from "./turn-watch.ts";
-import type { Fence } from "./write-under-lease.ts";
 
 export interface DrivenTurn {
   context: TurnContext;

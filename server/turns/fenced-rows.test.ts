@@ -1,11 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { sql } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Fence } from "../lifecycle/index.ts";
 import { createTestLog, type TestLog } from "../sessions/test-log.ts";
 import { endWaiting, insertAsk, storeAnswer, withdrawAsk } from "./ask-rows.ts";
 import { claimJoin, releaseJoin } from "./join-rows.ts";
 import { findOpenTurn, type OpenTurn, storeAgentSession, storePrompting } from "./turn-rows.ts";
-import type { Fence } from "./write-under-lease.ts";
 
 let test_: TestLog;
 beforeAll(async () => {

@@ -84,6 +84,11 @@ export interface Turns {
   listAsks(actor: Actor, sessionId: string): Promise<Ask[]>;
   /** Once: `conflict` when it was answered or withdrawn. `invalid-input` when it is not an answer to that kind of ask. */
   answer(actor: Actor, input: { askId: string; answer: AskAnswer }): Promise<void>;
+  /**
+   * While the machine of the session's sandbox is away: the session goes on here, from its archives, and what waits
+   * begins. A turn that ran there ends as failed: it is not begun anew. `conflict` while that machine is there.
+   */
+  continueHere(actor: Actor, sessionId: string): Promise<void>;
   /** Stops what runs of a session that is about to be removed, and waits for its end, though not for ever. */
   release(actor: Actor, sessionId: string): Promise<void>;
   /** Boot: re-attaches to turns that still run in opencode and ends the rest. */

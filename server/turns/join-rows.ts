@@ -1,9 +1,9 @@
 import { sql } from "drizzle-orm";
 import type { Database } from "../../db/client.ts";
 import type { Actor } from "../auth/index.ts";
+import { type Fence, writeUnderLease } from "../lifecycle/index.ts";
 import { turnStatesBefore } from "../protocol/turn-states.ts";
 import { type OpenTurn, states } from "./turn-rows.ts";
-import { type Fence, writeUnderLease } from "./write-under-lease.ts";
 
 /** A turn that was sent into a running one. */
 export interface JoinedTurn {

@@ -1,5 +1,5 @@
 import { hasId } from "../agent/index.ts";
-import type { RunningSandbox } from "../lifecycle/index.ts";
+import type { Fence, RunningSandbox } from "../lifecycle/index.ts";
 import type { LogWriter } from "../sessions/index.ts";
 import type { AgentConnection, OpenedSession } from "./agent-connections.ts";
 import { createFilesPhase } from "./files-phase.ts";
@@ -7,7 +7,6 @@ import { noDoubt, readDoubt } from "./memory-doubt.ts";
 import { type Replacement, replaceSession } from "./replace-session.ts";
 import type { TurnContext, TurnJob } from "./turn-context.ts";
 import { storeAgentSession } from "./turn-rows.ts";
-import type { Fence } from "./write-under-lease.ts";
 
 /** With what became of the agent's memory, where its session had to be replaced in this turn. */
 export interface AgentSession extends OpenedSession {

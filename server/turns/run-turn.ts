@@ -25,6 +25,7 @@ export async function runTurn(context: TurnContext, job: TurnJob): Promise<void>
   if (isToBegin) job.preflight.store(job, begun);
   try {
     const attend = async () => {
+      if (turn.leftBehind) return { ...leftBehind, usage: null };
       job.stop.throwIfAborted();
       sandbox = await wake(context, job, { writer, begun });
       await begun;
@@ -58,6 +59,12 @@ export async function runTurn(context: TurnContext, job: TurnJob): Promise<void>
     if (sandbox) lifecycle.turnEnded((sandbox as RunningSandbox).sandboxId);
   }
 }
+
+/** Its agent may have done all of it where nobody can look now: beginning it anew could do things twice. */
+const leftBehind = failed(
+  "left-behind",
+  "This turn ran on another machine, and the session was continued here without it. What it did after the newest snapshot is not here. Send the message again if it is still needed.",
+);
 
 async function wake(
   context: TurnContext,

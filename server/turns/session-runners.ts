@@ -53,10 +53,11 @@ export function createSessionRunners(context: TurnContext): SessionRunners {
   const runners = new Map<string, Runner>();
   const closing = new AbortController();
 
-  /** The holder of the sandbox's lease runs its turns; where nobody holds it, whoever comes first. */
+  /** The holder of the sandbox's lease runs its turns; where nobody holds it, whoever can and comes first. */
   function isOurs(turn: OpenTurn, atBoot: boolean): boolean {
+    if (!context.lifecycle.isReachable(turn.homeId)) return false;
     if (turn.leaseOwner) return context.lifecycle.isOwnLease(turn.leaseOwner);
-    if (turn.state === "queued" || atBoot) return true;
+    if (turn.state === "queued" || turn.leftBehind || atBoot) return true;
     return Date.now() - (turn.startedAt?.getTime() ?? 0) > youngMilliseconds;
   }
 

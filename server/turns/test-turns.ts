@@ -2,6 +2,7 @@ import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type SQL, sql } from "drizzle-orm";
+import postgres from "postgres";
 import type { Database } from "../../db/client.ts";
 import { adminInput, createTestAccounts } from "../accounts/test-accounts.ts";
 import type { Viewer } from "../auth/index.ts";
@@ -29,6 +30,8 @@ export interface TestServer {
   startReplica(): Promise<Peer>;
   /** The leases of all sandboxes are over, as if nobody had renewed them. */
   lapseLeases(): Promise<void>;
+  /** Nothing was heard of the servers of this machine for a while; those that run say at once that they are there. */
+  goAway(): Promise<void>;
   /** Another server that looks for lapsed leases gets that of the sandbox. */
   handOver(): Promise<void>;
   /** As a kill of the server and a new start: nothing is told to anybody. */
@@ -49,6 +52,7 @@ export interface TestServer {
 
 export interface Peer {
   services: Services;
+  home: string;
   close(): Promise<void>;
 }
 
@@ -90,6 +94,7 @@ export async function createTestServer(
       await peer.resume(AbortSignal.timeout(30_000));
       return {
         services: peer.services,
+        home: other,
         async close() {
           await peer.closeTurns();
           await peer.closeSandboxes();
@@ -104,6 +109,7 @@ export async function createTestServer(
       for (const loop of replica.loops) loop.start();
       return {
         services: replica.services,
+        home,
         async close() {
           await Promise.all(replica.loops.map((loop) => loop.stop()));
           await replica.closeTurns();
@@ -116,6 +122,11 @@ export async function createTestServer(
       await accounts.database.transaction(viewer, (tx) =>
         tx.execute(sql`update sandboxes set lease_expires_at = now() - interval '1 second'`),
       );
+    },
+    async goAway() {
+      const owner = postgres(accounts.ownerUrl, { max: 1 });
+      await owner`update homes set seen_at = now() - interval '1 minute'`;
+      await owner.end();
     },
     async handOver() {
       const execute = (query: SQL) => accounts.database.transaction(viewer, (tx) => tx.execute(query));

@@ -1,12 +1,12 @@
 import { sql } from "drizzle-orm";
 import type { Database } from "../../db/client.ts";
 import type { Actor } from "../auth/index.ts";
+import { type Fence, writeUnderLease } from "../lifecycle/index.ts";
 import { tenantId, userId } from "../protocol/ids.ts";
 import type { SessionState } from "../protocol/session-events.ts";
 import type { TurnState } from "../protocol/turn-states.ts";
 import type { Turn, TurnPage } from "./index.ts";
 import type { Prompting } from "./turn-context.ts";
-import { type Fence, writeUnderLease } from "./write-under-lease.ts";
 
 /** A turn that waits or runs, with what its session knows of the agent. */
 export interface OpenTurn {
@@ -28,6 +28,10 @@ export interface OpenTurn {
   sandboxId: string | null;
   /** Who holds the sandbox's lease at this moment. */
   leaseOwner: string | null;
+  /** The home that alone can run the sandbox; null where any server can. */
+  homeId: string | null;
+  /** It was handed to the agent of a home in which the sandbox does not go on. */
+  leftBehind: boolean;
   /** How long the agent has waited for a person, up to now. */
   waitedMilliseconds: number;
 }
@@ -70,7 +74,8 @@ const selectOpenTurn = (sessionId: string) => sql`
       select t.id, t.session_id, t.kind, t.state, t.prompt, t.revision, t.started_at, t.agent_message_id,
         t.stop_requested_at is not null as stop_requested, s.title, s.title_from, s.agent_session_id,
         s.agent_directory, s.applied_event, s.applied_boot, s.sandbox_id,
-        case when b.lease_expires_at > now() then b.lease_owner end as lease_owner,
+        case when b.lease_expires_at > now() then b.lease_owner end as lease_owner, b.home_id,
+        t.agent_message_id is not null and t.started_at < b.continued_at as left_behind,
         t.waited_milliseconds + coalesce(extract(epoch from now() - t.waiting_since) * 1000, 0) as waited_milliseconds
       from turns t join sessions s on s.id = t.session_id left join sandboxes b on b.id = s.sandbox_id
       where t.session_id = ${sessionId} and t.state in ${states("running", "queued")}
@@ -134,6 +139,15 @@ export interface StoredMemory {
   cause: string | null;
 }
 
+/** Those of the same sandbox, itself included. */
+export async function listSessionsBeside(database: Database, actor: Actor, sessionId: string): Promise<string[]> {
+  const rows = await database.transaction(actor, (tx) =>
+    tx.execute(sql`
+      select id from sessions where sandbox_id = (select sandbox_id from sessions where id = ${sessionId})`),
+  );
+  return rows.map(({ id }) => String(id));
+}
+
 export async function listWaiting(
   database: Database,
 ): Promise<{ actor: Actor; sessionId: string; running: boolean }[]> {
@@ -195,6 +209,8 @@ export function toOpenTurn(row: TurnRow): OpenTurn {
     appliedBoot: text(row.applied_boot),
     sandboxId: text(row.sandbox_id),
     leaseOwner: text(row.lease_owner),
+    homeId: text(row.home_id),
+    leftBehind: row.left_behind === true,
     waitedMilliseconds: Number(row.waited_milliseconds ?? 0),
   };
 }

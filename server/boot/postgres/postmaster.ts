@@ -20,19 +20,22 @@ export interface Postmaster {
 }
 
 const startMilliseconds = 30_000;
-const attempts = 3;
+const freePortAttempts = 3;
 
 export async function startPostmaster(options: {
   paths: ClusterPaths;
   passwords: Passwords;
   logFile: string;
+  /** That of an earlier life, which connections are to find again. */
+  port?: number;
   signal: AbortSignal;
 }): Promise<Postmaster> {
   const { paths, passwords, logFile, signal } = options;
   await rotate(logFile);
   // Between finding a free port and using it, somebody else may take it.
+  const attempts = options.port === undefined ? freePortAttempts : 1;
   for (let attempt = 1; ; attempt++) {
-    const port = await findFreePort();
+    const port = options.port ?? (await findFreePort());
     const postmaster = spawnPostmaster({ paths, port, logFile });
     const state = await waitUntilReady({ postmaster, passwords, signal });
     if (state === "ready") return postmaster;

@@ -81,6 +81,7 @@ export async function compose(composition: Composition) {
       return { cause: null };
     },
     homeId: home,
+    home: { id: home, machine: "test" },
     logger,
     ...changes.lifecycle,
   });

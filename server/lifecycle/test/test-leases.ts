@@ -13,10 +13,11 @@ export async function createLeaseTest() {
   const { tenantId, userId, role } = await test.signIn(adminInput.email);
   const actor: Actor = { tenantId, userId, role };
   const { database } = test;
-  const leases = createLeases({ database, instance: randomUUID(), homeId: null });
+  const leases = createLeases({ database, instance: randomUUID(), homeId: null, home: "here" });
   return {
     actor,
     database,
+    ownerUrl: test.ownerUrl,
     leases,
     /** A new sandbox in this state, under a lease of ours. */
     async takeNew(observedState: SandboxState) {

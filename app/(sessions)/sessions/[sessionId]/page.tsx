@@ -1,6 +1,7 @@
 import type { Metadata } from "next";
 import { notFound } from "next/navigation";
 import { cache } from "react";
+import { continueHere } from "@/app/(sessions)/actions.ts";
 import { DemoRemark } from "@/components/session/demo-remark.tsx";
 import { SessionView } from "@/components/session/session-view.tsx";
 import { pageUser } from "@/server/auth/require-user.ts";
@@ -37,7 +38,8 @@ export default async function SessionPage({ params }: SessionPageProps) {
   const { entries, version } = newest ? { entries: newest.entries.map(withoutCount), version: 0 } : written;
   const initial = { version, entries, session: state, gap: false };
   const remark = defaultModel ? null : <DemoRemark role={viewer.role} />;
-  return <SessionView key={sessionId} sessionId={sessionId} title={session.title} initial={initial} remark={remark} />;
+  const props = { sessionId, title: session.title, initial, remark, continueHere };
+  return <SessionView key={sessionId} {...props} />;
 }
 
 /** The browser counts what it has been sent. */

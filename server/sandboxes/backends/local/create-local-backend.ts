@@ -109,6 +109,12 @@ export function createLocalBackend(options: LocalBackendOptions): SandboxBackend
 
   return {
     kind: "local",
+    inHome: {
+      async setAside(sandboxId, signal) {
+        await end(sandboxId, signal);
+        return sandboxPaths.setAside(sandboxId);
+      },
+    },
     isolations: (signal) => isolations.list(signal),
     provision,
     terminate: (sandboxId, _address, signal) => end(sandboxId, signal),

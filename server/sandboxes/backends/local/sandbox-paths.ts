@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
-import { chmod, chown, lstat, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { chmod, chown, lstat, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { AppError } from "../../../errors.ts";
@@ -28,6 +28,8 @@ export interface SandboxPaths {
   /** Makes what is missing, with the owners and modes that keep sandboxes apart. */
   make(sandboxId: string, isolation: LocalIsolation): Promise<PathsOfSandbox>;
   listIds(): Promise<string[]>;
+  /** Moves all files of a sandbox that does not run out of the way. Null when there are none. */
+  setAside(sandboxId: string): Promise<string | null>;
 }
 
 // The shortest limit of all systems; a longer path fails with EINVAL.
@@ -81,6 +83,15 @@ export function createSandboxPaths(home: string, options: { maxSocketPath?: numb
       await makeDirectory(paths.doorDirectory, 0o700, { owner: uid ?? group.owner, uid });
       await makeDirectory(paths.workspace, 0o700, { owner: uid ?? group.owner, uid });
       return paths;
+    },
+    async setAside(sandboxId) {
+      const { directory } = await of(sandboxId);
+      if (!existsSync(directory)) return null;
+      const left = join(await findBase(), "sandboxes-left");
+      await makeDirectory(left, 0o700);
+      const aside = join(left, `${sandboxId}-${new Date().toISOString().replaceAll(":", "-")}`);
+      await rename(directory, aside);
+      return aside;
     },
     async listIds() {
       const names = await readdir(join(await findBase(), "sandboxes")).catch(() => []);

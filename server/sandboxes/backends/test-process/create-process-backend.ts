@@ -81,6 +81,7 @@ export function createProcessBackend({ home, programs, searchPath, serverUrl }: 
 
   return {
     kind: "test-process",
+    inHome: null,
     isolations: async () => [{ ...isolation, available: true, detail: "a plain process, for tests" }],
     provision,
     terminate: (sandboxId, _address, signal) => end(sandboxId, signal),

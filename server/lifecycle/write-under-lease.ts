@@ -3,7 +3,7 @@ import type { Database, Transaction } from "../../db/client.ts";
 import type { Actor } from "../auth/index.ts";
 import { AppError } from "../errors.ts";
 
-/** As whom a turn writes beside its log: the holder of its sandbox's lease. */
+/** As whom a server writes what it does for a sandbox, beside the log: the holder of its lease. */
 export interface Fence {
   database: Database;
   actor: Actor;
