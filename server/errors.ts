@@ -10,7 +10,7 @@ export type { ErrorKind };
 export type Refusal = "lease-superseded" | "lease-elsewhere" | "turn-moved" | "no-session";
 
 /** What a turn that fails with the error says as its code; an answer of opencode has its status. */
-export type FailureCode = "wake-failed" | "stream-error" | `${number}`;
+export type FailureCode = "wake-failed" | "stream-error" | "isolation-unavailable" | "snapshots-missing" | `${number}`;
 
 export interface ErrorDetails {
   cause?: unknown;

@@ -17,7 +17,10 @@ export function toBurrow(
 ): { line: BurrowState; words: string; isAsleep: boolean } {
   const running = session?.runningTurnId ?? null;
   const phase = newestPhase(entries, running);
-  if (running && phase && phase in progress && phase !== "running" && phase !== "failed") {
+  if (running && phase === "waiting" && !session?.stopRequested) {
+    return { line: "failed", words: "Waiting to try again", isAsleep: false };
+  }
+  if (running && phase && phase !== "waiting" && phase !== "running" && phase !== "failed") {
     return { line: { waking: progress[phase] }, words: "Waking", isAsleep: false };
   }
   if (running && session?.stopRequested) return { line: "working", words: "Stopping", isAsleep: false };
