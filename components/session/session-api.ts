@@ -11,6 +11,7 @@ const archiveDeadline = 10 * 60_000;
 const readDeadline = 2 * 60_000;
 
 const turnAnswer = z.object({ turn: z.object({ id: z.string() }) });
+const tryAnswer = z.object({ trying: z.boolean() });
 const problem = z.object({ error: z.object({ message: z.string(), reference: z.string().optional() }) });
 
 export function startTurn(sessionId: string, input: { prompt: string; idempotencyKey: string }) {
@@ -19,6 +20,11 @@ export function startTurn(sessionId: string, input: { prompt: string; idempotenc
 
 export function stopTurn(sessionId: string) {
   return call({ method: "POST", path: `${at(sessionId)}/stop`, body: {} });
+}
+
+/** What could not be handed to the agent yet. */
+export function tryTurnNow(sessionId: string) {
+  return call({ method: "POST", path: `${at(sessionId)}/try-now`, body: {}, answer: tryAnswer });
 }
 
 export function removeQueuedTurn(sessionId: string, turnId: string) {
