@@ -11,7 +11,7 @@
 --          | {number, open, body, verbatim}], where `make` counts the batch's new entries and
 --          `…Made` names one of them.
 -- turn_change: {begin: id, revision?}
---          | {wait: id, nextTryAt, isFailure}
+--          | {wait: id, nextTryAt}
 --          | {end: id, state, code, message, cost, tokens…, providerId, modelId, untold, undone?: [id] | redone?: [id]},
 --            where a null cost says that the price was not known
 CREATE OR REPLACE FUNCTION write_log(
@@ -49,7 +49,7 @@ BEGIN
     IF NOT FOUND THEN RAISE EXCEPTION 'turn is not queued' USING ERRCODE = 'DM002'; END IF;
   ELSIF turn ? 'wait' THEN
     UPDATE turns SET next_try_at = (turn->>'nextTryAt')::timestamptz,
-      tries = tries + (turn->>'isFailure')::boolean::integer
+      tries = tries + 1
     WHERE id = (turn->>'wait')::uuid AND session_id = for_session AND state = 'running';
     IF NOT FOUND THEN RAISE EXCEPTION 'turn is not running' USING ERRCODE = 'DM002'; END IF;
   ELSIF turn ? 'end' THEN

@@ -213,12 +213,12 @@ export function createLogWriter(input: LogWriterInput): LogWriter {
       drafts.add("prompt", { text: joined.prompt }, joined.turnId);
       await flush();
     },
-    async waitTurn({ isFailure, nextTryAt: at, ...wait }) {
+    async waitTurn({ nextTryAt: at, ...wait }) {
       requireUsable();
       const nextTryAt = at.toISOString();
       const body = { phase: "waiting", ...wait, nextTryAt } as const;
       show(drafts.apply({ type: "open", key: waitingKey, kind: "sandbox-phase", body, under: null }));
-      turn = { wait: turnId, nextTryAt, isFailure };
+      turn = { wait: turnId, nextTryAt };
       await flush();
     },
     async goOn() {

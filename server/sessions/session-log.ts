@@ -26,7 +26,7 @@ export interface LogWriter {
   /** The prompt of a turn that joins this one; the entry is that turn's. Durable when resolved. */
   joinTurn(joined: { turnId: string; prompt: string }): Promise<void>;
   /**
-   * The turn, which runs, could not be handed to the agent yet: one entry of it says why and when that is tried
+   * One more try to hand the turn, which runs, to the agent has failed: one entry of it says why and when that is tried
    * again, however often. `conflict` when the turn does not run any more.
    */
   waitTurn(wait: TurnWait): Promise<void>;
@@ -50,8 +50,6 @@ export interface TurnWait {
   nextTryAt: Date;
   /** So far. */
   tries: number;
-  /** One more of them failed; else only the time of the next one changed. */
-  isFailure: boolean;
 }
 
 export interface TurnEnd {

@@ -90,7 +90,7 @@ async function tryTurn(context: TurnContext, job: TurnJob): Promise<Date | null>
       const { code, message } = failureOfError(error);
       context.logger.warn({ err: error, turnId: turn.id }, "A turn could not be handed to the agent yet");
       await openAgain(sandbox);
-      await writer.waitTurn({ code, message, nextTryAt: due, tries: turn.tries, isFailure: true });
+      await writer.waitTurn({ code, message, nextTryAt: due, tries: turn.tries });
     } catch (problem) {
       if (job.closing.aborted || isRefused(problem)) throw problem;
       context.logger.warn({ err: problem, turnId: turn.id }, "It could not be stored why a turn waits");

@@ -1,5 +1,6 @@
 import { sql } from "drizzle-orm";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { createDatabase } from "../../db/client.ts";
 import { AppError } from "../errors.ts";
 import type { LogEntryOf } from "../protocol/log-entry.ts";
 import type { ViewerState } from "../protocol/viewer-state.ts";
@@ -12,6 +13,7 @@ let server: TestServer;
 let programs: SandboxPrograms;
 /** What a call to the sidecar fails with, before it is made. */
 let fault: ((path: string) => Error | null) | null = null;
+let isDatabaseAway = false;
 beforeAll(async () => {
   server = await createTestServer(
     {},
@@ -25,12 +27,22 @@ beforeAll(async () => {
         };
         return { ...client, send };
       },
+      createDatabase(url) {
+        const database = createDatabase(url);
+        const away = () => Promise.reject(Object.assign(new Error("The connection is gone."), { code: "ECONNRESET" }));
+        return {
+          ...database,
+          transaction: (actor, work) => (isDatabaseAway ? away() : database.transaction(actor, work)),
+          call: (statement, parameters) => (isDatabaseAway ? away() : database.call(statement, parameters)),
+        };
+      },
     },
   );
   programs = createSandboxPrograms(server.home);
 }, 120_000);
 afterEach(() => {
   fault = null;
+  isDatabaseAway = false;
   for (const program of ["agent", "sidecar"] as const) programs.signal(program, "SIGCONT");
 });
 afterAll(async () => {
@@ -151,6 +163,29 @@ describe("no prompt is lost", () => {
     await server.follow(sessionId, waits(1));
     programs.signal("sidecar", "SIGCONT");
     expect(endsOf(await server.follow(sessionId, ended(3)))).toEqual([finished, finished, finished]);
+  });
+
+  test("when the database is away while it is handed over, or while it is answered", patience, async () => {
+    const sessionId = await server.newSession();
+    let returning: NodeJS.Timeout | undefined;
+    const loseDatabase = (at: string) => (path: string) => {
+      if (!path.includes(at) || returning) return null;
+      isDatabaseAway = true;
+      returning = setTimeout(() => {
+        isDatabaseAway = false;
+      }, 1_500);
+      return null;
+    };
+    // Its answer is to be stored when the database is away.
+    fault = loseDatabase("/agent/session?");
+    await server.prompt(sessionId, "my name is Ada");
+    expect(endsOf(await server.follow(sessionId, ended()))).toEqual([finished]);
+    returning = undefined;
+    fault = loseDatabase("/prompt_async");
+    await server.prompt(sessionId, "What is my name?");
+    const state = await server.follow(sessionId, ended(2));
+    expect(endsOf(state)).toEqual([finished, finished]);
+    expect(textOf(state)).toContain("Your name is Ada.");
   });
 
   test("when the agent dies each time that it starts, for a while", patience, async () => {

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { isRefused } from "../errors.ts";
+import { errorCode } from "../../db/database-problem.ts";
+import { isAppError, isRefused } from "../errors.ts";
 import { mayPass } from "./may-pass.ts";
 import { emptyPreflight } from "./preflight.ts";
 import type { TurnContext, TurnJob } from "./turn-context.ts";
@@ -11,7 +12,9 @@ import { findOpenTurn } from "./turn-rows.ts";
  * anew, so that a prompt that was heard after all is found, and one that was not is sent with the same ids.
  */
 export function isToWait({ limits }: TurnContext, job: TurnJob, error: unknown): boolean {
-  if (job.stop.aborted || job.heard === "yes" || !mayPass(error)) return false;
+  if (job.stop.aborted || !mayPass(error)) return false;
+  // The agent goes on while the database is away, and is listened to again.
+  if (job.heard === "yes" && (isAppError(error) || errorCode(error) === undefined)) return false;
   return Date.now() < limitOf(limits, job);
 }
 
@@ -36,6 +39,7 @@ export async function nextTry(context: TurnContext, job: TurnJob, due: Date): Pr
       job.preflight = emptyPreflight(context);
       job.begun = null;
       job.isResumed = true;
+      if (job.heard === "yes") job.heard = "perhaps";
       return true;
     } catch (error) {
       if (isRefused(error)) return false;
