@@ -1,7 +1,7 @@
 import type { Actor, Viewer } from "../auth/index.ts";
 
 export type { LogHub } from "./log-hub.ts";
-export type { LogWriter, SessionLog, TurnEnd, TurnWait } from "./session-log.ts";
+export type { LogWriter, SessionLog, TurnEnd } from "./session-log.ts";
 
 export interface SessionSummary {
   id: string;
