@@ -37,6 +37,13 @@ export const faultOrder = [
   "model is unknown",
   "model fails until the agent gives up",
   "server paused before a write",
+  "agent stands still",
+  "stopped while the sidecar stands still",
+  "stopped while its server is dead",
+  "agent dies at its start",
+  "sidecar stands still",
+  "stopped while the agent stands still",
+  "stopped in any phase of a wake",
 ];
 
 const { SEED, SEEDS } = process.env;

@@ -2,11 +2,12 @@ import { expect, test } from "vitest";
 import { chooseSeeds } from "../scripts/lib/fault-seeds.mjs";
 import { faultOf, faultOrder } from "./describe-faults.ts";
 import { serverFaults } from "./server-faults.ts";
+import { silenceFaults } from "./silence-faults.ts";
 import { namedTrafficFaults } from "./traffic-faults.ts";
 import { turnFaults } from "./turn-faults.ts";
 
 test("the seeds of every run of the tests bring up each fault", () => {
   const seeds = chooseSeeds({ seed: undefined, seeds: undefined, otherwise: faultOrder.length });
-  const all = Object.keys({ ...namedTrafficFaults, ...turnFaults, ...serverFaults });
+  const all = Object.keys({ ...namedTrafficFaults, ...turnFaults, ...serverFaults, ...silenceFaults });
   expect(seeds.map(faultOf).sort()).toEqual(all.sort());
 });

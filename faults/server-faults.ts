@@ -6,6 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { sql } from "drizzle-orm";
 import { expect } from "vitest";
 import { ends } from "../server/turns/test-turns.ts";
+import { requestStop } from "../server/turns/turn-rows.ts";
 import type { FaultTest, SessionRun } from "./fault-test.ts";
 import { anyScenario, type Scenario, scenarios } from "./scenarios.ts";
 import type { SeededRandom } from "./seeded-random.ts";
@@ -18,6 +19,23 @@ export const serverFaults = {
   "server killed": async (test, random) => {
     const { scenario, run } = await beginElsewhere(test, random, { signal: "SIGKILL" });
     await test.finishAlike(run, scenario);
+    return scenario.name;
+  },
+  // What runs is ended before the turn is, and what waits behind it begins.
+  "stopped while its server is dead": async (test, random) => {
+    let stopped: string | null = null;
+    const { server } = test;
+    const { scenario, run } = await beginElsewhere(test, random, {
+      signal: "SIGKILL",
+      async whileAway(sessionId) {
+        stopped = await requestStop(server.database, server.viewer, sessionId);
+      },
+    });
+    const state = await test.finish(run);
+    for (const { turnId, body } of ends(state)) {
+      expect(body).toEqual({ outcome: turnId === stopped ? "stopped" : "finished" });
+    }
+    await expectNextIsClean(test, run);
     return scenario.name;
   },
   "server replaced": async (test, random) => {
@@ -121,7 +139,12 @@ const lateMilliseconds = 6_000;
 async function beginElsewhere(
   test: FaultTest,
   random: SeededRandom,
-  input: { name?: string; signal: "SIGKILL" | "SIGSTOP"; pauseBefore?: string | null },
+  input: {
+    name?: string;
+    signal: "SIGKILL" | "SIGSTOP";
+    pauseBefore?: string | null;
+    whileAway?(sessionId: string): Promise<void>;
+  },
 ): Promise<{ scenario: Scenario; run: SessionRun; child: ChildProcess }> {
   const { name, signal, pauseBefore = null } = input;
   const isAsk = pauseBefore?.includes("asks");
@@ -142,6 +165,7 @@ async function beginElsewhere(
       child.kill(signal);
       await server.lapseLeases();
     }
+    await input.whileAway?.(sessionId);
     return { scenario, run: { sessionId, turnIds }, child };
   } catch (error) {
     await end(child);

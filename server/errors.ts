@@ -11,7 +11,14 @@ export type { ErrorKind };
 export type Refusal = "lease-superseded" | "lease-elsewhere" | "turn-moved" | "no-session";
 
 /** What a turn that fails with the error says as its code; an answer of opencode has its status. */
-export type FailureCode = "wake-failed" | "stream-error" | "database" | "internal" | `${number}`;
+export type FailureCode =
+  | "wake-failed"
+  | "stream-error"
+  | "isolation-unavailable"
+  | "snapshots-missing"
+  | "database"
+  | "internal"
+  | `${number}`;
 
 export interface ErrorDetails {
   cause?: unknown;

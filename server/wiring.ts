@@ -35,6 +35,7 @@ import { createSnapshots } from "./snapshots/create-snapshots.ts";
 import type { CreateAgentClient } from "./turns/agent-connections.ts";
 import { createTurns } from "./turns/create-turns.ts";
 import { releaseSession } from "./turns/release-session.ts";
+import type { TurnLimits } from "./turns/turn-context.ts";
 import { wireSandboxes } from "./wire-sandboxes.ts";
 
 export interface WiringInput {
@@ -65,6 +66,8 @@ export interface WiringInput {
   demoPace?: DemoPace | undefined;
   /** For tests that let calls to the agent fail. */
   createAgentClient?: CreateAgentClient | undefined;
+  /** For tests that cannot wait as long as people can. */
+  turnLimits?: Partial<TurnLimits> | undefined;
 }
 
 export interface Wiring {
@@ -131,9 +134,18 @@ export async function wire(input: WiringInput): Promise<Wiring> {
     homeId,
     onHomesChanged: () => hub.tellAll((viewer) => viewer.onState()),
   });
-  const { createAgentClient } = input;
+  const { createAgentClient, turnLimits } = input;
   const costs = createTurnCosts({ database, catalogue, logger });
-  const turns = createTurns({ database, log, lifecycle, archives, costs, logger, createAgentClient });
+  const turns = createTurns({
+    database,
+    log,
+    lifecycle,
+    archives,
+    costs,
+    logger,
+    limits: turnLimits,
+    createAgentClient,
+  });
   const snapshots = createSnapshots({ ...storing, archives, lifecycle });
   const files = createFiles({ database, lifecycle, archives, hub });
   const sessions = createSessions({

@@ -49,6 +49,13 @@ describe("the burrow line", () => {
     expect(toBurrow({ ...running, stopRequested: true }, [ask("pending")]).words).toBe("Stopping");
   });
 
+  it("says that it waits while a message cannot be handed to the agent", () => {
+    const running = { ...session, runningTurnId: "t" };
+    const waiting = [phase(1, "starting-sandbox"), phase(2, "waiting")];
+    expect(toBurrow(running, waiting)).toMatchObject({ line: "failed", words: "Waiting to try again" });
+    expect(toBurrow({ ...running, stopRequested: true }, waiting).words).toBe("Stopping");
+  });
+
   it("breathes asleep, and says why a sandbox failed", () => {
     expect(toBurrow({ ...session, sandbox: { state: "sleeping", cause: null, away: null } }, []).isAsleep).toBe(true);
     const failed = toBurrow({ ...session, sandbox: { state: "failed", cause: "No space left", away: null } }, []);

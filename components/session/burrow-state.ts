@@ -28,7 +28,10 @@ export function toBurrow(
   }
   const running = session?.runningTurnId ?? null;
   const phase = newestPhase(entries, running);
-  if (running && phase && phase in progress && !settled.includes(phase)) {
+  if (running && phase === "waiting" && !session?.stopRequested) {
+    return { line: "failed", words: "Waiting to try again", isAsleep: false };
+  }
+  if (running && phase && phase !== "waiting" && !settled.includes(phase)) {
     const words = phase === "restoring-files" ? "Restoring your files" : "Waking";
     return { line: { waking: progress[phase] }, words, isAsleep: false };
   }

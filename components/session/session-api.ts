@@ -14,6 +14,7 @@ const readDeadline = 2 * 60_000;
 const turnAnswer = z.object({ turn: z.object({ id: z.string() }) });
 const wholeTurn = z.object({ turn: z.object({ prompt: z.string() }) });
 const queueAnswer = z.object({ queue: z.array(queuedTurn) });
+const tryAnswer = z.object({ trying: z.boolean() });
 const problem = z.object({ error: z.object({ message: z.string(), reference: z.string().optional() }) });
 
 export function startTurn(sessionId: string, { prompt, idempotencyKey }: { prompt: string; idempotencyKey: string }) {
@@ -34,6 +35,11 @@ export function listQueue(sessionId: string, signal: AbortSignal) {
 
 export function stopTurn(sessionId: string) {
   return call({ method: "POST", path: `${at(sessionId)}/stop`, body: {} });
+}
+
+/** What could not be handed to the agent yet. */
+export function tryTurnNow(sessionId: string) {
+  return call({ method: "POST", path: `${at(sessionId)}/try-now`, body: {}, answer: tryAnswer });
 }
 
 export function removeQueuedTurn(sessionId: string, turnId: string) {

@@ -55,7 +55,8 @@ BEGIN
   RETURN QUERY SELECT to_jsonb(made), (SELECT to_jsonb(o) FROM (
       SELECT t.id, t.session_id, t.kind, t.state, t.prompt, t.revision, t.started_at, t.agent_message_id,
         t.stop_requested_at IS NOT NULL AS stop_requested, s.title, s.title_from, s.agent_session_id,
-        s.agent_directory, s.applied_event, s.applied_boot, s.sandbox_id,
+        s.agent_directory, s.applied_event, s.applied_boot, s.sandbox_id, t.tries, t.next_try_at,
+        s.abort_unconfirmed_at IS NOT NULL AS abort_unconfirmed,
         CASE WHEN b.lease_expires_at > now() THEN b.lease_owner END AS lease_owner,
         b.home_id, t.agent_message_id IS NOT NULL AND t.started_at < b.continued_at AS left_behind
       FROM turns t JOIN sessions s ON s.id = t.session_id LEFT JOIN sandboxes b ON b.id = s.sandbox_id

@@ -3,14 +3,16 @@
 -- visible in order and a superseded writer, which looks at the lease afterwards, cannot slip behind
 -- a takeover. A turn begins only with the prompt that was read (`revision`); the end of a turn is also
 -- the end of those that joined it and of what it still asked, and may take turns back or bring them
--- back. Raises DM001 when the lease was superseded, DM002 when the turn is not in the state that its
+-- back. `untold`: the agent may still be at work on it, which is marked on the session while its sandbox
+-- runs. A turn that could not be handed to the agent waits, and stays running. Raises DM001 when the lease was superseded, DM002 when the turn is not in the state that its
 -- change begins from, DM003 when there is no such session.
 --
 -- changes: [{make: 1.., kind, key, turn, under | underMade, continuesMade, open, body, verbatim, at}
 --          | {number, open, body, verbatim}], where `make` counts the batch's new entries and
 --          `…Made` names one of them.
 -- turn_change: {begin: id, revision?}
---          | {end: id, state, code, message, cost, tokens…, providerId, modelId, undone?: [id] | redone?: [id]},
+--          | {wait: id, nextTryAt}
+--          | {end: id, state, code, message, cost, tokens…, providerId, modelId, untold, undone?: [id] | redone?: [id]},
 --            where a null cost says that the price was not known
 CREATE OR REPLACE FUNCTION write_log(
   for_tenant uuid, for_user uuid, for_session uuid, held_sandbox uuid, held_epoch bigint,
@@ -45,6 +47,11 @@ BEGIN
     WHERE id = (turn->>'begin')::uuid AND session_id = for_session AND state = 'queued'
       AND revision = coalesce((turn->>'revision')::integer, revision);
     IF NOT FOUND THEN RAISE EXCEPTION 'turn is not queued' USING ERRCODE = 'DM002'; END IF;
+  ELSIF turn ? 'wait' THEN
+    UPDATE turns SET next_try_at = (turn->>'nextTryAt')::timestamptz,
+      tries = tries + 1
+    WHERE id = (turn->>'wait')::uuid AND session_id = for_session AND state = 'running';
+    IF NOT FOUND THEN RAISE EXCEPTION 'turn is not running' USING ERRCODE = 'DM002'; END IF;
   ELSIF turn ? 'end' THEN
     UPDATE turns SET state = turn->>'state', ended_at = now(),
       failure_code = turn->>'code', failure_message = turn->>'message',
@@ -65,6 +72,9 @@ BEGIN
     UPDATE turns SET undone_at = CASE WHEN turn ? 'undone' THEN now() END
     WHERE session_id = for_session AND id::text IN
       (SELECT jsonb_array_elements_text(coalesce(turn->'undone', turn->'redone', '[]')));
+    UPDATE sessions s SET abort_unconfirmed_at = now(), abort_boot = b.boot_id FROM sandboxes b
+    WHERE s.id = for_session AND (turn->>'untold')::boolean
+      AND b.id = s.sandbox_id AND b.observed_state IN ('provisioning', 'running');
   END IF;
 
   IF made > 0 THEN

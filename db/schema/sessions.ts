@@ -51,10 +51,17 @@ export const sessions = pgTable(
     memoryAt: at("memory_at"),
     /** Why the agent may know less than the log since the last turn; looked into, and told, with the next one. */
     memoryDoubt: text("memory_doubt"),
+    /** An ended turn's agent could not be told to stop, in that boot of the sandbox; null once it was seen idle. */
+    abortUnconfirmedAt: at("abort_unconfirmed_at"),
+    abortBoot: uuid("abort_boot"),
     createdAt: createdAt(),
     updatedAt: updatedAt(),
   },
-  (table) => [index("sessions_person").on(table.userId, table.updatedAt), ownRowsOnly()],
+  (table) => [
+    index("sessions_person").on(table.userId, table.updatedAt),
+    index("sessions_unconfirmed_abort").on(table.sandboxId).where(sql`abort_unconfirmed_at is not null`),
+    ownRowsOnly(),
+  ],
 );
 
 export const turns = pgTable(
@@ -103,6 +110,9 @@ export const turns = pgTable(
     queuedAt: at("queued_at").notNull().defaultNow(),
     startedAt: at("started_at"),
     endedAt: at("ended_at"),
+    /** How often it could not be handed to the agent so far, and when that is tried again. */
+    tries: integer("tries").notNull().default(0),
+    nextTryAt: at("next_try_at"),
     /** How long the agent waited for a person, up to `waitingSince`: that time is not the turn's. */
     waitedMilliseconds: bigint("waited_milliseconds", { mode: "number" }).notNull().default(0),
     /** Set while the agent waits for a person. */

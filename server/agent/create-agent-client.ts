@@ -41,6 +41,7 @@ const newestMessages = 30;
 const olderMessages = 300;
 const maxPages = 1_000;
 const maxAnswerBytes = 128 * 1024 * 1024;
+const promptMilliseconds = 10_000;
 const promptPauses = [250, 500, 1_000, 2_000, 4_000];
 /** A summary is as long as the model needs; whoever asks for it gives a limit of their own. */
 const summaryMilliseconds = 60 * 60_000;
@@ -107,13 +108,14 @@ export function createAgentClient({ sidecar, timeouts, onDeleteFailed }: AgentCl
   }
 
   /** For what may arrive twice: after a lost answer nobody knows whether it arrived once. */
-  async function expectSurely(call: Call): Promise<void> {
+  async function expectSurely(call: Call, { isPatient } = { isPatient: true }): Promise<void> {
     for (let attempt = 0; ; attempt++) {
       try {
         await expectOk(call);
         return;
       } catch (error) {
-        const isUncertain = isAppError(error) && (error.kind === "unavailable" || error.kind === "timeout");
+        const isLate = isAppError(error) && error.kind === "timeout";
+        const isUncertain = isAppError(error) && (error.kind === "unavailable" || (isLate && isPatient));
         const pause = promptPauses[attempt];
         if (!isUncertain || pause === undefined || call.signal.aborted) throw error;
         await sleep(pause, undefined, { signal: call.signal });
@@ -195,7 +197,10 @@ export function createAgentClient({ sidecar, timeouts, onDeleteFailed }: AgentCl
       const parts = [...before, { id: partId, type: "text", text }];
       const json = { messageID: messageId, ...(model && { model }), parts };
       const path = `/session/${known(agentSessionId)}/prompt_async`;
-      await expectSurely({ method: "POST", path, json, what: "accept the prompt", signal });
+      const timeoutMilliseconds = Math.min(promptMilliseconds, usualMilliseconds);
+      const call = { method: "POST", path, json, what: "accept the prompt", timeoutMilliseconds, signal } as const;
+      // Whoever prompts an agent that stands still says so meanwhile, and asks later whether it was heard.
+      await expectSurely(call, { isPatient: false });
     },
 
     async abort(agentSessionId, signal) {

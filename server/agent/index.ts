@@ -35,7 +35,7 @@ export interface AgentClient {
   importSession(input: { sessionId: string; replay: Replay; signal: AbortSignal }): Promise<void>;
   /** The model of the configuration that the agent runs with now; null when it names none. */
   findModel(directory: string, signal: AbortSignal): Promise<AgentModel | null>;
-  /** Idempotent by `messageId` (docs/opencode-facts.md, "Ids of our own"). Without `model`, opencode takes the session's last one. */
+  /** Idempotent by `messageId` (docs/opencode-facts.md, "Ids of our own"); `timeout` when nobody knows whether it was heard. Without `model`, opencode takes the session's last one. */
   prompt(input: {
     agentSessionId: string;
     model?: AgentModel | null;

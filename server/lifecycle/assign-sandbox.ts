@@ -54,7 +54,7 @@ export async function assignSandbox(input: AssignInput): Promise<string> {
 
 function strongest(offered: readonly Isolation[]): string {
   const best = offered.find(({ available }) => available) ?? offered[0];
-  if (!best) throw new AppError("unavailable", "No sandbox can run here at the moment.");
+  if (!best) throw notAvailable("No sandbox can run here at the moment.");
   return best.name;
 }
 
@@ -64,18 +64,21 @@ function requireAvailable(
 ): void {
   const isolation = offered.find((offer) => offer.name === name);
   if (!isolation?.available) {
-    throw new AppError(
-      "unavailable",
+    throw notAvailable(
       isolation?.confined === false
         ? "This session runs without isolation, which is no longer allowed here. Your message is kept; ask an admin."
         : "This session needs isolation, which this machine can no longer provide. Your message is kept; an admin can see the cause.",
     );
   }
   if (isolation.confined || consent) return;
-  throw new AppError(
-    "unavailable",
+  throw notAvailable(
     "This machine cannot isolate the agent, and no admin has agreed to run it without isolation. Ask an admin.",
   );
+}
+
+/** Somebody has to do something about it: waiting does not help. */
+function notAvailable(message: string): AppError {
+  return new AppError("unavailable", message, { code: "isolation-unavailable" });
 }
 
 /** The person's sandbox in this home; also one that was brought here from another. */

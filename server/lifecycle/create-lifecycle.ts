@@ -1,4 +1,6 @@
 import { randomUUID } from "node:crypto";
+import { eq } from "drizzle-orm";
+import { sandboxes } from "../../db/schema/index.ts";
 import type { Actor } from "../auth/index.ts";
 import { AppError } from "../errors.ts";
 import { createLoop } from "../lib/loop.ts";
@@ -104,6 +106,18 @@ export function createLifecycle({ deadlines, ...options }: LifecycleOptions): Li
     return held.get(sandboxId) ?? null;
   }
 
+  /** What nobody here runs: over, or out of reach. */
+  async function requireOver(sandboxId: string, actor: Actor, signal: AbortSignal): Promise<void> {
+    const [row] = await context.database.transaction(actor, (tx) =>
+      tx.select().from(sandboxes).where(eq(sandboxes.id, sandboxId)),
+    );
+    if (row?.observedState !== "running") return;
+    const { leaseOwner, leaseExpiresAt } = row;
+    if (leaseOwner && leaseExpiresAt && leaseExpiresAt > new Date() && !leases.isOwn(leaseOwner)) throw heldElsewhere();
+    const report = await context.backends.find(row.backend)?.report(sandboxId, row.address, signal);
+    if (report !== "gone") throw new AppError("unavailable", "The sandbox cannot be reached.");
+  }
+
   async function wake(sandboxId: string, actor: Actor, reportPhase: ReportPhase): Promise<HeldSandbox> {
     await transitions.ended(sandboxId);
     stopping.signal.throwIfAborted();
@@ -198,13 +212,16 @@ export function createLifecycle({ deadlines, ...options }: LifecycleOptions): Li
       const reporter = createPhaseReporter(onPhase);
       const running = held.get(sandboxId) ?? (await findHeld(sandboxId, actor, signal));
       if (running) {
-        const fit = await ensureAgentReady(context, running, { sessionId, look, reportPhase: reporter.report, signal });
-        await reporter.heard();
+        // Others may be looking at it, with patience of their own: whoever gives up leaves that to them.
+        const reportPhase: ReportPhase = (phase) => signal.aborted || reporter.report(phase);
+        const looking = ensureAgentReady(context, running, { sessionId, look, reportPhase, signal });
+        const fit = await orAborted(looking, signal);
+        await orAborted(reporter.heard(), signal);
         if (fit) {
           assigned.set(sessionId, { userId: actor.userId, sandboxId });
           return expose(running);
         }
-        await lose(running, causes["sandbox-ended"].message);
+        await orAborted(lose(running, causes["sandbox-ended"].message), signal);
       }
       const begin = (reportPhase: ReportPhase) => wake(sandboxId, actor, reportPhase);
       const woken = await wakes.join({ sandboxId, begin, listener: onPhase, signal });
@@ -216,6 +233,12 @@ export function createLifecycle({ deadlines, ...options }: LifecycleOptions): Li
       const sandbox = known?.userId === actor.userId ? held.get(known.sandboxId) : undefined;
       if (!sandbox) return null;
       return beginLook(context, sandbox, { sandbox: expose(sandbox), signal: stopping.signal });
+    },
+    async findOrTakeOver({ actor, sandboxId, signal }) {
+      const running = held.get(sandboxId) ?? (await findHeld(sandboxId, actor, signal));
+      if (running) return expose(running);
+      await requireOver(sandboxId, actor, signal);
+      return null;
     },
     isOwnLease: leases.isOwn,
     isReachable: (of) => of === null || of === home.id,

@@ -55,6 +55,12 @@ export interface Lifecycle {
    * there, `not-found` for an unknown or another person's session.
    */
   continueHere(input: { actor: Actor; sessionId: string }): Promise<boolean>;
+  /**
+   * The sandbox if this process runs it, or takes it over now from a server that is gone; null when nothing of it
+   * runs. Never wakes. Throws `unavailable` when it runs and cannot be reached, with the refusal `lease-elsewhere`
+   * when another server runs it.
+   */
+  findOrTakeOver(input: { actor: Actor; sandboxId: string; signal: AbortSignal }): Promise<RunningSandbox | null>;
   /** The sandbox if this process already runs it; never wakes. */
   findRunning(sandboxId: string): RunningSandbox | null;
   /** All that this process runs at the moment, and whose they are. */

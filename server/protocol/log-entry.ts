@@ -85,8 +85,14 @@ export const usageBody = z.object({
 export const filesPhases = ["restoring-files", "files-ready"] as const;
 
 const sandboxPhase = z.object({
-  phase: z.enum([...wakePhaseNames, ...filesPhases]),
+  /** `waiting`: the turn could not be handed to the agent; while the entry is open that is tried again. */
+  phase: z.enum([...wakePhaseNames, ...filesPhases, "waiting"]),
+  /** While it waits: why. */
   message: z.string(),
+  /** Of `waiting`: a turn's failure code, when the next try is due, and how many there were. */
+  code: z.string().optional(),
+  nextTryAt: z.string().optional(),
+  tries: z.number().int().optional(),
 });
 
 const failure = { code: z.string().optional(), message: z.string().optional(), requestId: z.string().optional() };
@@ -107,7 +113,12 @@ export const entryBodies = {
   "turn-undo": z.object({ turnIds: z.array(z.string()) }),
   /** They count again. */
   "turn-redo": z.object({ turnIds: z.array(z.string()) }),
-  "turn-end": z.object({ outcome: z.enum(turnOutcomes), ...failure }),
+  "turn-end": z.object({
+    outcome: z.enum(turnOutcomes),
+    ...failure,
+    /** The agent did not answer when it was told to stop: it may be at work still, until it can be reached. */
+    untold: z.boolean().optional(),
+  }),
   error: z.object({ ...failure, message: z.string() }),
 } as const;
 

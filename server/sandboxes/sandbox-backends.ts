@@ -25,7 +25,8 @@ export function createSandboxBackends(all: readonly SandboxBackend[]): SandboxBa
     require(kind) {
       const backend = find(kind);
       if (backend) return backend;
-      throw new AppError("unavailable", `This session's sandbox runs on ${kind}, which is not set up here.`);
+      const message = `This session's sandbox runs on ${kind}, which is not set up here.`;
+      throw new AppError("unavailable", message, { code: "isolation-unavailable" });
     },
     async close() {
       await Promise.all(all.map((backend) => backend.close()));

@@ -73,8 +73,8 @@ export function createSessionLog(options: SessionLogOptions): SessionLog {
       const entries = (await readTurnEntries(database, input))?.entries ?? [];
       const keys = new Map(entries.map(({ number, key }) => [number, key]));
       return entries.map(({ key, kind, open, body, under }) => ({
-        // What waits for an answer is no part of the agent's message.
-        key: kind === "ask" ? null : key,
+        // What waits for an answer, or for the agent, is no part of the agent's message.
+        key: kind === "ask" || kind === "sandbox-phase" ? null : key,
         kind,
         open,
         body,

@@ -56,7 +56,7 @@ export interface Drafts {
   /** Marks what the keys name; returns it, new drafts too. */
   discard(keys: readonly string[]): Draft[];
   add(kind: EntryKind, body: EntryBody, turnId?: string): Draft;
-  /** Open entries that nobody will go on writing: closed as they are; what waits for an answer is withdrawn. */
+  /** Open entries that nobody will go on writing: closed as they are; asks are withdrawn, and what still ran has failed. */
   closeAll(): LogDelta[];
   readonly dirty: ReadonlySet<Draft>;
   /** Takes what is dirty, in order of creation. */
@@ -66,6 +66,9 @@ export interface Drafts {
 }
 
 const isPendingAsk = ({ kind, body }: Draft) => kind === "ask" && (body as EntryBody<"ask">).state === "pending";
+const isAtWork = ({ kind, body }: Draft) =>
+  kind === "tool_call" && ["pending", "in_progress"].includes((body as EntryBody<"tool_call">).status);
+const cutOff = { status: "failed", error: "The turn ended before this finished." };
 const isText = (kind: EntryKind) => kind === "agent_message" || kind === "agent_thought";
 export const textOf = (draft: Draft): string => (draft.body as TextBody).text;
 
@@ -228,6 +231,7 @@ export function createDrafts(restored: readonly (LogEntry & { key: string })[] =
       [...chains.values()].flatMap((chain) => {
         const [first] = chain.drafts;
         if (first.open && isPendingAsk(first)) replace(chain, { ...first.body, state: "withdrawn" } as EntryBody);
+        if (first.open && isAtWork(first)) replace(chain, { ...first.body, ...cutOff } as EntryBody);
         return close(chain, undefined);
       }),
     dirty,

@@ -15,6 +15,8 @@ import { turnEndChange } from "./turn-end-change.ts";
 
 const batchMilliseconds = 40;
 const maxPendingCharacters = 1024 * 1024;
+/** Of the one entry in which a turn says what it waits for. */
+const waitingKey = "waiting";
 const retryPauses = [50, 200, 800, 2000, 4000];
 
 export interface LogWriterInput {
@@ -211,6 +213,19 @@ export function createLogWriter(input: LogWriterInput): LogWriter {
       drafts.add("prompt", { text: joined.prompt }, joined.turnId);
       await flush();
     },
+    async waitTurn({ nextTryAt: at, ...wait }) {
+      requireUsable();
+      const nextTryAt = at.toISOString();
+      const body = { phase: "waiting", ...wait, nextTryAt } as const;
+      show(drafts.apply({ type: "open", key: waitingKey, kind: "sandbox-phase", body, under: null }));
+      turn = { wait: turnId, nextTryAt };
+      await flush();
+    },
+    async goOn() {
+      requireUsable();
+      show(drafts.apply({ type: "close", key: waitingKey, verbatim: null }));
+      await flush();
+    },
     async endTurn(end) {
       requireUsable();
       show(drafts.closeAll());
@@ -220,7 +235,7 @@ export function createLogWriter(input: LogWriterInput): LogWriter {
       if (end.redone) drafts.add("turn-redo", { turnIds: end.redone });
       turn = turnEndChange(turnId, end);
       try {
-        await addEntry("turn-end", { outcome: end.outcome, ...end.failure });
+        await addEntry("turn-end", { outcome: end.outcome, ...end.failure, ...(end.untold && { untold: true }) });
         return true;
       } catch (error) {
         if (isRefused(error, "turn-moved")) return false;

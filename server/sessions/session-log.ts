@@ -26,6 +26,13 @@ export interface LogWriter {
   /** The prompt of a turn that joins this one; the entry is that turn's. Durable when resolved. */
   joinTurn(joined: { turnId: string; prompt: string }): Promise<void>;
   /**
+   * One more try to hand the turn, which runs, to the agent has failed: one entry of it says why and when that is tried
+   * again, however often. `conflict` when the turn does not run any more.
+   */
+  waitTurn(wait: TurnWait): Promise<void>;
+  /** What it waited for is over. */
+  goOn(): Promise<void>;
+  /**
    * The turn's end, its usage and the `turn-end` entry at once; entries still open are closed before, and
    * what was still asked is withdrawn. Turns that joined it end with it.
    * False when the turn had ended already (ARCHITECTURE.md, invariant 14).
@@ -37,8 +44,18 @@ export interface LogWriter {
   close(): Promise<void>;
 }
 
+export interface TurnWait {
+  code: string;
+  message: string;
+  nextTryAt: Date;
+  /** So far. */
+  tries: number;
+}
+
 export interface TurnEnd {
   outcome: TurnOutcome;
+  /** The agent could not be told, and may be at work on it still: marked on the session with the end. */
+  untold?: boolean | undefined;
   failure?: { code: string; message: string; requestId?: string | undefined } | undefined;
   usage: EntryBody<"usage"> | null;
   /** Turns that this one took back, or brought back. */

@@ -92,7 +92,8 @@ async function restoreNewest(
     }
   }
   if (missing > 0 && missing === missed.length && !keep) {
-    throw new AppError("unavailable", "The snapshots of this session's files are missing from the file store.");
+    const message = "The snapshots of this session's files are missing from the file store.";
+    throw new AppError("unavailable", message, { code: "snapshots-missing" });
   }
   return null;
 }

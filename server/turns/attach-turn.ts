@@ -7,6 +7,7 @@ import {
   settle,
   type TranslatorState,
 } from "../agent/index.ts";
+import { isAppError } from "../errors.ts";
 import { causes } from "../protocol/causes.ts";
 import type { DrivenTurn } from "./drive-turn.ts";
 import { memoryKey } from "./open-agent-session.ts";
@@ -24,35 +25,42 @@ export type AttachedTurn =
 export async function attachTurn(driven: DrivenTurn): Promise<AttachedTurn> {
   const { turn, isResumed } = driven.job;
   const resumed = isResumed && turn.agentMessageId ? await resumeTurn(driven, turn.agentMessageId) : null;
+  if (!resumed) driven.job.heard = "no";
   return resumed ?? (await promptAgent(driven));
 }
 
 /** Subscribes before it prompts; the ids are stored before they are sent, so that a takeover can repeat it. */
 async function promptAgent(driven: DrivenTurn): Promise<AttachedTurn> {
-  const { job, sandbox, connection, agentSessionId } = driven;
+  const { job, connection, agentSessionId } = driven;
   const { turn } = job;
-  const signal = AbortSignal.any([job.stop, job.closing, sandbox.signal]);
+  const signal = AbortSignal.any([job.stop, driven.signal]);
   // Named each time: by itself a session keeps the model of its last prompt, though another was chosen since.
   const findingModel = findModel(driven, signal);
   findingModel.catch(() => {});
-  const { messageId, appliedEvent } = await job.preflight.prompting(driven, signal);
+  const { messageId, appliedEvent, bootId } = await job.preflight.prompting(driven, signal);
+  Object.assign(turn, { agentMessageId: messageId, appliedEvent, appliedBoot: bootId });
   const model = await findingModel;
   const state = initialState({ root: agentSessionId, userMessageId: messageId, title: turn.title });
   // Of this prompt nothing has come yet, so what passed since needs no reading.
   const after = Math.max(connection.bus.passed, appliedEvent);
   const events = connection.bus.subscribe({ root: agentSessionId, after });
   try {
+    const preface = await findPreface(driven);
     signal.throwIfAborted();
+    job.heard = "perhaps";
+    // Not cut short by a stop: one that was heard is told to stop, of one that was not nobody knows.
     await connection.client.prompt({
       agentSessionId,
       model,
       messageId,
       text: turn.prompt,
-      preface: await findPreface(driven),
-      signal: AbortSignal.any([job.closing, sandbox.signal]),
+      preface,
+      signal: driven.signal,
     });
   } catch (error) {
     events.close();
+    // It answered, and did not take it.
+    if (isAppError(error) && error.code !== undefined) job.heard = "no";
     throw error;
   }
   return { state, events, ending: null };
@@ -79,9 +87,8 @@ async function findPreface({ context, job, replaced }: DrivenTurn): Promise<stri
 
 /** Null when the prompt never reached the agent. */
 export async function resumeTurn(driven: DrivenTurn, userMessageId: string): Promise<AttachedTurn | null> {
-  const { context, job, sandbox, writer, connection, agentSessionId, directory, joinedPrompts } = driven;
+  const { context, job, sandbox, writer, connection, agentSessionId, directory, joinedPrompts, signal } = driven;
   const { actor, turn } = job;
-  const signal = AbortSignal.any([job.closing, sandbox.signal]);
   const { client, bus } = connection;
   const isSameLife = turn.appliedBoot === sandbox.sidecar.bootId;
   const entries = await context.log.readTurn({ actor, sessionId: turn.sessionId, turnId: turn.id });

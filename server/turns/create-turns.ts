@@ -14,9 +14,10 @@ import { findAsk, listPendingAsks, storeAnswer } from "./ask-rows.ts";
 import { beginOrQueue } from "./begin-or-queue.ts";
 import { changeQueue, requirePrompt } from "./change-queue.ts";
 import type { Turns } from "./index.ts";
+import { createPendingAborts } from "./pending-aborts.ts";
 import { createSessionRunners } from "./session-runners.ts";
 import { type TurnLimits, turnLimits } from "./turn-context.ts";
-import { listSessionsBeside, listTurns, listWaiting, requestStop } from "./turn-rows.ts";
+import { isWaiting, listSessionsBeside, listTurns, listWaiting, requestStop } from "./turn-rows.ts";
 
 export interface TurnsOptions {
   database: Database;
@@ -25,7 +26,7 @@ export interface TurnsOptions {
   archives: Pick<Archives, "openWorkspace" | "whenReplaced">;
   costs: TurnCosts;
   logger: Pick<Logger, "warn" | "error">;
-  limits?: Partial<TurnLimits>;
+  limits?: Partial<TurnLimits> | undefined;
   /** For tests that let calls to the agent fail. */
   createAgentClient?: CreateAgentClient | undefined;
 }
@@ -37,8 +38,11 @@ const releasePauseMilliseconds = 200;
 
 /** Turns through any process: what concerns a turn that another one runs is told to it by NOTIFY. */
 export function createTurns(options: TurnsOptions): Turns {
-  const { database, log, lifecycle, archives, costs, logger, limits } = options;
+  const { database, log, lifecycle, archives, costs, logger } = options;
+  const limits = { ...turnLimits, ...options.limits };
   const agents = createAgentConnections(options.createAgentClient);
+  const { settleMilliseconds } = limits;
+  const aborts = createPendingAborts({ database, agents, lifecycle, logger, settleMilliseconds });
   const context = {
     database,
     log,
@@ -46,8 +50,9 @@ export function createTurns(options: TurnsOptions): Turns {
     archives,
     costs,
     agents,
+    aborts,
     ids: createAgentIds(),
-    limits: { ...turnLimits, ...limits },
+    limits,
     logger,
     onElsewhere({ tenantId: tenant, userId: user }: Actor, sessionId: string) {
       inBackground(tell(`queued ${sessionId} ${tenant} ${user}`));
@@ -60,6 +65,7 @@ export function createTurns(options: TurnsOptions): Turns {
       if (what === "stop") runners.stop(sessionId, first);
       else if (what === "answer") runners.answered(sessionId, first);
       else if (what === "join") runners.join(sessionId);
+      else if (what === "try") runners.tryNow(sessionId);
       else if (what === "queued") {
         runners.kick({ tenantId: tenantId.parse(first), userId: userId.parse(second), role: "user" }, sessionId);
       }
@@ -77,6 +83,7 @@ export function createTurns(options: TurnsOptions): Turns {
 
   async function sweep(atBoot: boolean): Promise<void> {
     for (const { actor, sessionId } of await listWaiting(database)) runners.kick(actor, sessionId, { atBoot });
+    await aborts.sweep();
   }
 
   async function stop(actor: Parameters<Turns["stop"]>[0], sessionId: string): Promise<boolean> {
@@ -117,6 +124,13 @@ export function createTurns(options: TurnsOptions): Turns {
       return accepted.turn;
     },
     stop,
+    async tryNow(actor, sessionId) {
+      const isKnown = sessionIdSchema.safeParse(sessionId).success;
+      if (!isKnown || !(await isWaiting(database, actor, sessionId))) return false;
+      runners.tryNow(sessionId);
+      await tell(`try ${sessionId}`);
+      return true;
+    },
     async list(actor, sessionId, { before = null, limit = turnsInPage } = {}) {
       const isKnown = sessionIdSchema.safeParse(sessionId).success;
       return isKnown ? listTurns(database, actor, { sessionId, before, limit }) : { turns: [], earlier: null };
@@ -170,6 +184,7 @@ export function createTurns(options: TurnsOptions): Turns {
     async close() {
       await listener.close();
       await runners.close();
+      await aborts.close();
       await agents.close();
     },
   };

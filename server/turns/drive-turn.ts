@@ -22,6 +22,8 @@ export interface DrivenTurn {
   connection: AgentConnection;
   directory: string;
   agentSessionId: string;
+  /** For what is asked of the agent once it has the prompt: until the sandbox, the server or all patience with a stop ends. */
+  signal: AbortSignal;
   fence: Fence;
   joinedPrompts: JoinedPrompts;
   replaced: AgentSession["replaced"];
@@ -35,15 +37,17 @@ export async function driveTurn(
 ): Promise<TurnEnd> {
   const connection = context.agents.get(sandbox);
   const fence = { database: context.database, actor: job.actor, lease: sandbox };
+  const signal = AbortSignal.any([job.closing, sandbox.signal, job.stopLate]);
   const open = async (): Promise<DrivenTurn> => {
     const session = await openAgentSession(context, job, { sandbox, writer, connection, fence });
-    const unjoined = { context, job, sandbox, writer, connection, fence, ...session };
+    const unjoined = { context, job, sandbox, writer, connection, signal, fence, ...session };
     return { ...unjoined, joinedPrompts: createJoinedPrompts(unjoined) };
   };
   let driven = await open();
   const { kind } = job.turn;
   if (kind === "undo" || kind === "redo") return revertTurn(driven);
   const attach = kind === "compact" ? attachCompaction : attachTurn;
+  if (kind === "compact") job.heard = "perhaps";
   const attached = await attach(driven).catch(async (error: unknown) => {
     if (!isAppError(error) || error.kind !== "not-found") throw error;
     // The agent lost what was known to be there: it is asked, once more.
@@ -51,6 +55,8 @@ export async function driveTurn(
     driven = await open();
     return attach(driven);
   });
+  job.heard = "yes";
+  if (job.isResumed) await writer.goOn();
   const translator = createTranslator(attached.state);
   if (attached.ending) return withUsage(driven, translator, attached.ending);
 
@@ -92,7 +98,11 @@ export async function driveTurn(
   }
 }
 
-async function withUsage({ context, job }: DrivenTurn, { state }: Translator, ending: TurnEnding): Promise<TurnEnd> {
+export async function withUsage(
+  { context, job }: Pick<DrivenTurn, "context" | "job">,
+  { state }: Translator,
+  ending: TurnEnding,
+): Promise<TurnEnd> {
   const steps = [...state.steps.values()];
   const cost = await context.costs.costOf(job.actor, steps);
   return { ...ending, usage: sumUsage(steps, { startedAt: job.turn.startedAt ?? new Date(), cost }) };

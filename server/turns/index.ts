@@ -62,6 +62,8 @@ export interface Turns {
   start(actor: Actor, input: { sessionId: string; prompt: string; idempotencyKey: string }): Promise<Turn>;
   /** Idempotent; through any process. False when nothing ran. */
   stop(actor: Actor, sessionId: string): Promise<boolean>;
+  /** The running turn waits to be handed to the agent: that is tried at once. False when it does not wait. */
+  tryNow(actor: Actor, sessionId: string): Promise<boolean>;
   /** Of those that were queued last. */
   list(actor: Actor, sessionId: string, page?: { before?: string | null; limit?: number }): Promise<TurnPage>;
   /** Null when unknown or another person's. */

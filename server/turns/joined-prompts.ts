@@ -26,7 +26,7 @@ export interface JoinedPrompts {
 }
 
 export function createJoinedPrompts(driven: Omit<DrivenTurn, "joinedPrompts">): JoinedPrompts {
-  const { context, job, sandbox, writer, connection, agentSessionId, fence } = driven;
+  const { context, job, writer, connection, agentSessionId, fence, signal } = driven;
   const { actor, turn } = job;
   const { database } = context;
   const joined: string[] = [];
@@ -39,7 +39,7 @@ export function createJoinedPrompts(driven: Omit<DrivenTurn, "joinedPrompts">): 
       agentSessionId,
       messageId: agentMessageId,
       text: prompt,
-      signal: AbortSignal.any([job.closing, sandbox.signal]),
+      signal,
     });
   }
 
@@ -54,7 +54,8 @@ export function createJoinedPrompts(driven: Omit<DrivenTurn, "joinedPrompts">): 
     try {
       await send(claimed);
     } catch (error) {
-      if (job.closing.aborted || sandbox.signal.aborted || isRefused(error)) return;
+      // It ends with its host.
+      if (signal.aborted || isRefused(error)) return;
       joined.splice(joined.indexOf(agentMessageId), 1);
       await releaseJoin(fence, turnId);
       await writer.add("error", { message: "The agent did not accept this message. It is back in the queue." });

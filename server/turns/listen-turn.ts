@@ -1,5 +1,5 @@
 import type { Translator } from "../agent/index.ts";
-import { isAppError } from "../errors.ts";
+import { isAppError, isRefused } from "../errors.ts";
 import { causes } from "../protocol/causes.ts";
 import type { NumberedEvent } from "../protocol/sidecar.ts";
 import type { DrivenTurn } from "./drive-turn.ts";
@@ -52,7 +52,7 @@ export async function listenToTurn(driven: DrivenTurn, listening: Listening): Pr
     }
   } catch (error) {
     // The events cannot be read any more. Whether the agent goes on is not known, so it is told to stop.
-    if (!isStreamError(error)) throw error;
+    if (isRefused(error) || (!isStreamError(error) && !job.stopLate.aborted)) throw error;
     broken = error;
   }
   job.closing.throwIfAborted();
@@ -109,9 +109,8 @@ async function lookAtAgent(
   { translator, turnAsks }: Listening,
   heard: "idle" | "lost" | "silence",
 ): Promise<TurnEnding | "busy" | null> {
-  const { connection, directory, agentSessionId, sandbox, job } = driven;
+  const { connection, directory, agentSessionId, signal } = driven;
   if (heard !== "idle") {
-    const signal = AbortSignal.any([sandbox.signal, job.closing]);
     const busy = (await connection.client.listBusy(directory, signal)).includes(agentSessionId);
     if (busy && heard === "lost") {
       await fillFromList(driven, translator);

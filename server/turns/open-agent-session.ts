@@ -69,7 +69,7 @@ export async function openAgentSession(
   await storeAgentSession(fence, { sessionId, agentSessionId, directory, memory });
   if (memory) await context.log.notifyViewers(sessionId);
   await preparing;
-  turn.agentSessionId = agentSessionId;
+  Object.assign(turn, { agentSessionId, agentDirectory: directory });
   const opened = { directory, agentSessionId };
   connection.openedSessions.set(sessionId, opened);
   return { ...opened, replaced: replacement?.status ?? null };

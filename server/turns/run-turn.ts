@@ -3,17 +3,30 @@ import { AppError, isAppError, isRefused } from "../errors.ts";
 import type { RunningSandbox } from "../lifecycle/index.ts";
 import type { LogWriter } from "../sessions/index.ts";
 import { driveTurn } from "./drive-turn.ts";
+import { endHeardTurn } from "./end-heard-turn.ts";
+import { mayPass } from "./may-pass.ts";
 import { failed, stopped, type TurnContext, type TurnEnding, type TurnJob } from "./turn-context.ts";
+import { isToWait, nextTry, planTry } from "./turn-tries.ts";
 
 /**
  * One turn from its prompt to its end, or from where a gone process left it. It ends exactly once
  * (ARCHITECTURE.md, invariant 14), except when the server ends or another one takes over: then it is left to them.
+ * What keeps it from the agent and may pass is waited for, and tried again as after a takeover.
  */
 export async function runTurn(context: TurnContext, job: TurnJob): Promise<void> {
+  for (;;) {
+    const due = await tryTurn(context, job);
+    if (!due || !(await nextTry(context, job, due))) return;
+  }
+}
+
+/** Null when the turn is over, or no longer ours; else it waits until then. */
+async function tryTurn(context: TurnContext, job: TurnJob): Promise<Date | null> {
   const { log, lifecycle } = context;
   const { actor, turn } = job;
+  const { sessionId } = turn;
   const nobody = { sandboxId: null, leaseEpoch: 0, bootId: null };
-  const opening = { actor, sessionId: turn.sessionId, turnId: turn.id };
+  const opening = { actor, sessionId, turnId: turn.id };
   let writer = await log.openWriter({ ...opening, ...nobody, fresh: true, begun: job.begun });
   let sandbox: RunningSandbox | null = null;
   // The wake need not wait for the prompt to be stored; what it says does.
@@ -23,33 +36,45 @@ export async function runTurn(context: TurnContext, job: TurnJob): Promise<void>
   begun.catch(() => {});
   turn.startedAt ??= new Date();
   if (isToBegin) job.preflight.store(job, begun);
+
+  /** With all that the turn has in the log; under the lease it is certain that nobody else still writes. */
+  async function openAgain(held: RunningSandbox | null): Promise<LogWriter> {
+    // One that failed has said so to whoever called it.
+    await writer.close().catch(() => {});
+    writer = await log.openWriter({ ...opening, ...(held ? leaseOf(held) : nobody) });
+    return writer;
+  }
+
   try {
     const attend = async () => {
       if (turn.leftBehind) return { ...leftBehind, usage: null };
       job.stop.throwIfAborted();
       sandbox = await wake(context, job, { writer, begun });
       await begun;
-      const { sandboxId, leaseEpoch, sidecar } = sandbox;
-      const held = { sandboxId, leaseEpoch, bootId: sidecar.bootId };
-      if (!job.isResumed) writer.hold(held);
-      else {
-        // Only under the lease is it certain that nobody else still writes what is read here.
-        await writer.close();
-        writer = await log.openWriter({ ...opening, ...held });
-      }
+      const signal = AbortSignal.any([job.stop, job.closing, sandbox.signal]);
+      if (turn.abortUnconfirmed) await context.aborts.settled({ actor, sessionId, sandbox, signal });
+      if (job.isResumed) await openAgain(sandbox);
+      else writer.hold(leaseOf(sandbox));
       return driveTurn(context, job, { sandbox, writer });
     };
-    const end = await attend().catch((error: unknown) => {
+    const end = await attend().catch(async (error: unknown) => {
       if (job.closing.aborted || isRefused(error)) throw error;
-      return { ...endingOf(context, error, job), usage: null };
+      if (isToWait(context, job, error)) return { waitsFor: error };
+      const ending = endingOf(context, error, job);
+      if (job.heard === "no") return { ...ending, usage: null };
+      await begun;
+      return endHeardTurn(context, job, { sandbox, openAgain, ending });
     });
     await begun;
-    if (job.isResumed && !sandbox) {
-      // What an earlier process left open is closed too, though nothing is awake.
-      await writer.close();
-      writer = await log.openWriter({ ...opening, ...nobody });
+    if ("waitsFor" in end) {
+      const due = planTry(context, job);
+      await sayWhyItWaits({ error: end.waitsFor, due });
+      return due;
     }
+    // What an earlier try or process left open is closed too, though nothing is awake.
+    if (job.isResumed && !sandbox && (job.heard === "no" || turn.leftBehind)) await openAgain(null);
     await writer.endTurn(end);
+    if (end.untold && sandbox) context.aborts.look({ actor, sessionId, sandbox });
   } catch (error) {
     if (!job.closing.aborted && !isRefused(error)) throw error;
   } finally {
@@ -57,6 +82,20 @@ export async function runTurn(context: TurnContext, job: TurnJob): Promise<void>
       if (!isRefused(error)) context.logger.error({ err: error, turnId: turn.id }, "A turn's log was not flushed");
     });
     if (sandbox) lifecycle.turnEnded((sandbox as RunningSandbox).sandboxId);
+  }
+  return null;
+
+  /** Where it cannot be stored, that is what it waits for. */
+  async function sayWhyItWaits({ error, due }: { error: unknown; due: Date }): Promise<void> {
+    try {
+      const { code, message } = failureOfError(error);
+      context.logger.warn({ err: error, turnId: turn.id }, "A turn could not be handed to the agent yet");
+      await openAgain(sandbox);
+      await writer.waitTurn({ code, message, nextTryAt: due, tries: turn.tries });
+    } catch (problem) {
+      if (job.closing.aborted || isRefused(problem)) throw problem;
+      context.logger.warn({ err: problem, turnId: turn.id }, "It could not be stored why a turn waits");
+    }
   }
 }
 
@@ -82,7 +121,8 @@ async function wake(
       onPhase: async (phase) => {
         isNews = true;
         await begun;
-        await writer.add("sandbox-phase", phase);
+        // The phases of one try are enough, and why it failed is said by what follows.
+        if (turn.tries === 0 && phase.phase !== "failed") await writer.add("sandbox-phase", phase);
         await context.log.notifyViewers(turn.sessionId);
       },
       signal: AbortSignal.any([job.stop, job.closing]),
@@ -90,11 +130,16 @@ async function wake(
   } catch (error) {
     if (job.stop.aborted || job.closing.aborted || !isAppError(error)) throw error;
     if (isRefused(error)) throw error;
-    const { kind, message, fault, requestId } = error;
-    throw new AppError(kind, message, { cause: error, code: "wake-failed", fault, requestId });
+    const { kind, message, fault, requestId, code = "wake-failed" } = error;
+    if (!mayPass(error)) await writer.add("sandbox-phase", { phase: "failed", message });
+    throw new AppError(kind, message, { cause: error, code, fault, requestId });
   } finally {
     if (isNews) await context.log.notifyViewers(turn.sessionId);
   }
+}
+
+function leaseOf({ sandboxId, leaseEpoch, sidecar }: RunningSandbox) {
+  return { sandboxId, leaseEpoch, bootId: sidecar.bootId };
 }
 
 function endingOf(context: TurnContext, error: unknown, job: TurnJob): TurnEnding {

@@ -25,6 +25,8 @@ export interface SessionRunners {
   answered(sessionId: string, askId: string): void;
   /** Something is to be sent into the turn that runs. */
   join(sessionId: string): void;
+  /** What waits to be handed to the agent is tried at once. */
+  tryNow(sessionId: string): void;
   /** Others could not tell anything for a while: stops, answers and joins of the turns that run here are looked for. */
   lookAgain(): Promise<void>;
   isRunning(sessionId: string): boolean;
@@ -46,7 +48,7 @@ interface Runner {
   done: Promise<void>;
 }
 
-// A turn that began a moment ago and has no lease yet is on its way in another process.
+// A turn that began, or was tried, a moment ago and has no lease yet is on its way in another process.
 const youngMilliseconds = 30_000;
 
 export function createSessionRunners(context: TurnContext): SessionRunners {
@@ -58,7 +60,8 @@ export function createSessionRunners(context: TurnContext): SessionRunners {
     if (!context.lifecycle.isReachable(turn.homeId)) return false;
     if (turn.leaseOwner) return context.lifecycle.isOwnLease(turn.leaseOwner);
     if (turn.state === "queued" || turn.leftBehind || atBoot) return true;
-    return Date.now() - (turn.startedAt?.getTime() ?? 0) > youngMilliseconds;
+    const lastSeen = Math.max(turn.startedAt?.getTime() ?? 0, turn.nextTryAt?.getTime() ?? 0);
+    return Date.now() - lastSeen > youngMilliseconds;
   }
 
   async function work(actor: Actor, sessionId: string, runner: Runner, options: KickOptions): Promise<void> {
@@ -95,16 +98,23 @@ export function createSessionRunners(context: TurnContext): SessionRunners {
   async function runOne(actor: Actor, next: NextTurn, runner: Runner): Promise<void> {
     const { turn, begun } = next;
     runner.stop = new AbortController();
+    const stopLate = lateAfter(runner.stop.signal, context.limits.stopMilliseconds);
     if (turn.stopRequested || runner.stops.has(turn.id)) runner.stop.abort(stopReason());
+    const isResumed = turn.state === "running" && begun === null;
+    // A summary has no id of ours by which it could be told that it was not asked for.
+    const mayBeHeard = isResumed && (turn.kind === "compact" || turn.agentMessageId !== null);
     const job: TurnJob = {
       ...next,
       actor,
-      isResumed: turn.state === "running" && begun === null,
+      isResumed,
+      heard: mayBeHeard ? "perhaps" : "no",
       stop: runner.stop.signal,
+      stopLate,
       closing: closing.signal,
       onAnswered: null,
       onJoin: null,
       onPoll: null,
+      onTryNow: null,
     };
     runner.job = job;
     runner.turn = runTurn(context, job);
@@ -157,6 +167,7 @@ export function createSessionRunners(context: TurnContext): SessionRunners {
       });
     },
     join: (sessionId) => runners.get(sessionId)?.job?.onJoin?.(),
+    tryNow: (sessionId) => runners.get(sessionId)?.job?.onTryNow?.(),
     async lookAgain() {
       for (const [sessionId, runner] of [...runners]) {
         const { job } = runner;
@@ -180,6 +191,12 @@ export function createSessionRunners(context: TurnContext): SessionRunners {
       await Promise.all([...runners.values()].map(({ done }) => done));
     },
   };
+}
+
+function lateAfter(stop: AbortSignal, milliseconds: number): AbortSignal {
+  const late = new AbortController();
+  stop.addEventListener("abort", () => setTimeout(() => late.abort(stop.reason), milliseconds).unref(), { once: true });
+  return late.signal;
 }
 
 function stopReason(): AppError {

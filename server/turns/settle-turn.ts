@@ -1,9 +1,12 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { type AgentMessage, hasId, settle, type Translator, type TranslatorState, tasksOf } from "../agent/index.ts";
 import { causes } from "../protocol/causes.ts";
 import type { DrivenTurn } from "./drive-turn.ts";
+import { endRun } from "./pending-aborts.ts";
 import { failed, stopped, type TurnEnding } from "./turn-context.ts";
 
 const maxDepth = 3;
+const onItsWayMilliseconds = 1_000;
 
 /** What the agent has stored of a turn: its session's messages, and its subagents', known already or not. */
 export async function readMessages(
@@ -47,8 +50,7 @@ export async function settleFromList(
   translator: Translator,
   { over } = { over: false },
 ): Promise<TurnEnding | "unfinished" | "unanswered"> {
-  const { connection, agentSessionId, sandbox, job, writer, joinedPrompts } = driven;
-  const signal = AbortSignal.any([sandbox.signal, job.closing]);
+  const { connection, agentSessionId, job, writer, joinedPrompts, signal } = driven;
   const messages = await joinedPrompts.closeWith(
     () => connection.client.listMessages(agentSessionId, signal, hasId(translator.state.userMessageId)),
     () => over || job.stop.aborted || translator.state.error !== null,
@@ -76,25 +78,34 @@ export async function settleFromList(
 
 /** Events were lost while the agent goes on: what it has stored since comes into the log before what follows. */
 export async function fillFromList(driven: DrivenTurn, translator: Translator): Promise<void> {
-  const { sandbox, job, writer } = driven;
-  const signal = AbortSignal.any([sandbox.signal, job.closing]);
+  const { writer, signal } = driven;
   const stored = await readMessages(driven, translator.state, signal);
   const { state, changes } = settle({ state: translator.state, ...stored, running: true });
   Object.assign(translator.state, state);
   await writer.apply(changes, state.lastNumber);
 }
 
+/** All that is needed to end a turn to which nobody listens any more. */
+export type EndedTurn = Pick<
+  DrivenTurn,
+  "context" | "job" | "sandbox" | "writer" | "connection" | "agentSessionId" | "directory"
+>;
+
 /** A limit was reached, or a stop not obeyed: the agent is told to stop, and what it stored is taken over. */
-export async function endInAnyCase(
-  driven: DrivenTurn,
-  translator: Translator,
-  ending: TurnEnding,
-): Promise<TurnEnding> {
-  const { connection, agentSessionId, sandbox, job, writer, context } = driven;
-  const patience = AbortSignal.timeout(context.limits.stopMilliseconds);
+export async function endInAnyCase(driven: EndedTurn, translator: Translator, ending: TurnEnding): Promise<TurnEnding> {
+  const { connection, agentSessionId, directory, sandbox, job, writer, context } = driven;
+  const { stopMilliseconds, lastLookMilliseconds } = context.limits;
+  const patience = AbortSignal.timeout(job.stop.aborted ? lastLookMilliseconds : stopMilliseconds);
   const signal = AbortSignal.any([sandbox.signal, job.closing, patience]);
+  let untold = true;
   try {
-    await connection.client.abort(agentSessionId, signal);
+    await endRun(connection.client, { agentSessionId, directory, signal });
+    if (job.heard === "perhaps") {
+      // A prompt that was on its way begins after the agent was found idle.
+      await sleep(onItsWayMilliseconds, undefined, { signal });
+      await endRun(connection.client, { agentSessionId, directory, signal });
+    }
+    untold = false;
     const stored = await readMessages(driven, translator.state, signal);
     const { changes, state } = settle({ state: translator.state, ...stored, end: true });
     Object.assign(translator.state, state);
@@ -103,12 +114,18 @@ export async function endInAnyCase(
   } catch (error) {
     job.closing.throwIfAborted();
     context.logger.warn({ err: error, turnId: job.turn.id }, "A turn ended without the agent's own account of it");
-    return closeAsItIs(driven, translator, ending);
+    // With the sandbox, what ran in it is over.
+    const isUntold = untold && !sandbox.signal.aborted;
+    return closeAsItIs(driven, translator, isUntold ? { ...ending, untold } : ending);
   }
 }
 
 /** Nobody can be asked any more. */
-export async function closeAsItIs(driven: DrivenTurn, translator: Translator, ending: TurnEnding): Promise<TurnEnding> {
+export async function closeAsItIs(
+  driven: Pick<DrivenTurn, "writer">,
+  translator: Translator,
+  ending: TurnEnding,
+): Promise<TurnEnding> {
   const { changes, state } = settle({ state: translator.state, messages: [], end: true });
   Object.assign(translator.state, state);
   await driven.writer.apply(changes, state.lastNumber);

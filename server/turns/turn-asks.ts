@@ -31,14 +31,13 @@ export interface TurnAsks {
 }
 
 export function createTurnAsks(driven: DrivenTurn, translator: Translator): TurnAsks {
-  const { context, job, sandbox, writer, connection, directory, fence } = driven;
+  const { context, job, writer, connection, directory, fence, signal } = driven;
   const { database } = context;
   const { actor, turn } = job;
   const { client } = connection;
   const waiting = new Map<string, AskBody>();
   let waited = turn.waitedMilliseconds;
   let waitingSince: number | null = null;
-  const signal = AbortSignal.any([job.closing, sandbox.signal]);
   const keyOf = (requestId: string) => `ask:${requestId}`;
 
   function addWaiting(body: AskBody): void {

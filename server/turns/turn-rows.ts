@@ -34,6 +34,11 @@ export interface OpenTurn {
   leftBehind: boolean;
   /** How long the agent has waited for a person, up to now. */
   waitedMilliseconds: number;
+  /** How often it could not be handed to the agent. */
+  tries: number;
+  nextTryAt: Date | null;
+  /** The agent may be at work still on a turn of the session that has ended. */
+  abortUnconfirmed: boolean;
 }
 
 export type TurnRow = Record<string, unknown>;
@@ -73,7 +78,8 @@ export async function findOpenTurn(database: Database, actor: Actor, sessionId: 
 const selectOpenTurn = (sessionId: string) => sql`
       select t.id, t.session_id, t.kind, t.state, t.prompt, t.revision, t.started_at, t.agent_message_id,
         t.stop_requested_at is not null as stop_requested, s.title, s.title_from, s.agent_session_id,
-        s.agent_directory, s.applied_event, s.applied_boot, s.sandbox_id,
+        s.agent_directory, s.applied_event, s.applied_boot, s.sandbox_id, t.tries, t.next_try_at,
+        s.abort_unconfirmed_at is not null as abort_unconfirmed,
         case when b.lease_expires_at > now() then b.lease_owner end as lease_owner, b.home_id,
         t.agent_message_id is not null and t.started_at < b.continued_at as left_behind,
         t.waited_milliseconds + coalesce(extract(epoch from now() - t.waiting_since) * 1000, 0) as waited_milliseconds
@@ -91,6 +97,15 @@ export async function requestStop(database: Database, actor: Actor, sessionId: s
         and state in ${states("running", "queued")} returning id`),
   );
   return row ? String(row.id) : null;
+}
+
+/** Whether its running turn waits to be tried again. */
+export async function isWaiting(database: Database, actor: Actor, sessionId: string): Promise<boolean> {
+  const rows = await database.transaction(actor, (tx) =>
+    tx.execute(sql`
+      select from turns where session_id = ${sessionId} and state in ${states("running")} and next_try_at > now()`),
+  );
+  return rows.length > 0;
 }
 
 /** Whether another turn of the session has an entry of that key. */
@@ -212,5 +227,8 @@ export function toOpenTurn(row: TurnRow): OpenTurn {
     homeId: text(row.home_id),
     leftBehind: row.left_behind === true,
     waitedMilliseconds: Number(row.waited_milliseconds ?? 0),
+    tries: Number(row.tries),
+    nextTryAt: row.next_try_at === null ? null : new Date(row.next_try_at as string),
+    abortUnconfirmed: row.abort_unconfirmed === true,
   };
 }

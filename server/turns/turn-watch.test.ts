@@ -19,11 +19,13 @@ function watchTurn(
   const stop = new AbortController();
   const closing = new AbortController();
   const aborts: string[] = [];
-  const patient = { turnMilliseconds: 60_000, inactivityMilliseconds: 60_000, stopMilliseconds: 60_000 };
+  const stopLate = new AbortController();
+  const patient = { turnMilliseconds: 60_000, inactivityMilliseconds: 60_000 };
   const driven = {
     context: { limits: { ...patient, ...limits }, logger: { warn() {} } },
     job: {
       stop: stop.signal,
+      stopLate: stopLate.signal,
       closing: closing.signal,
       turn: { id: "turn", startedAt: options.startedAt ?? new Date() },
     },
@@ -32,7 +34,7 @@ function watchTurn(
     agentSessionId: "ses_1",
   } as unknown as DrivenTurn;
   const watch = createTurnWatch(driven, { close: ended.resolve, turnAsks: options.turnAsks ?? nothingAsked });
-  return { watch, ended: ended.promise, lost, stop, closing, aborts };
+  return { watch, ended: ended.promise, lost, stop, stopLate, closing, aborts };
 }
 
 test("a turn that takes too long is ended with a cause that says so, counted from its start", async () => {
@@ -87,10 +89,11 @@ test("an agent that gives no sign of life is ended, though not while it waits fo
 });
 
 test("a stop tells the agent, and ends the turn as stopped even if it does not obey", async () => {
-  const { watch, ended, stop, aborts } = watchTurn({ stopMilliseconds: 10 });
+  const { watch, ended, stop, stopLate, aborts } = watchTurn({});
   stop.abort();
   expect(aborts).toEqual(["ses_1"]);
   expect(watch.cause).toBeNull();
+  stopLate.abort();
   await ended;
   expect(watch.cause).toEqual({ outcome: "stopped" });
   watch.end();

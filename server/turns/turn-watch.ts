@@ -23,7 +23,7 @@ export function createTurnWatch(
   { context, job, sandbox, connection, agentSessionId }: DrivenTurn,
   { close, turnAsks }: { close(): void; turnAsks: Pick<TurnAsks, "pending" | "waitedMilliseconds"> },
 ): TurnWatch {
-  const { turnMilliseconds, inactivityMilliseconds, stopMilliseconds } = context.limits;
+  const { turnMilliseconds, inactivityMilliseconds } = context.limits;
   const timers = new Set<NodeJS.Timeout>();
   let cause: TurnEnding | null = null;
   let seenAt = Date.now();
@@ -45,15 +45,13 @@ export function createTurnWatch(
   const onLost = () => give(failed("sandbox-lost", messageOf(sandbox.signal.reason)));
   const onClosing = () => give(null);
   const tellToStop = () => {
-    const signal = AbortSignal.any([sandbox.signal, AbortSignal.timeout(stopMilliseconds)]);
+    const signal = AbortSignal.any([sandbox.signal, job.stopLate]);
     connection.client.abort(agentSessionId, signal).catch((error: unknown) => {
+      if (job.closing.aborted) return;
       context.logger.warn({ err: error, turnId: job.turn.id }, "The agent could not be told to stop");
     });
   };
-  const onStop = () => {
-    tellToStop();
-    later(stopMilliseconds, () => give(stopped));
-  };
+  const onLate = () => give(stopped);
   const checkActivity = () => {
     const quiet = Date.now() - seenAt;
     if (turnAsks.pending > 0) seenAt = Date.now();
@@ -70,7 +68,8 @@ export function createTurnWatch(
   const listeners = [
     [sandbox.signal, onLost],
     [job.closing, onClosing],
-    [job.stop, onStop],
+    [job.stop, tellToStop],
+    [job.stopLate, onLate],
   ] as const;
   for (const [signal, listener] of listeners) {
     if (signal.aborted) listener();

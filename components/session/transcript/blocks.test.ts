@@ -36,6 +36,12 @@ const kinds = (blocks: Block[]) => blocks.map((block) => block.kind);
 const view = (body: Partial<ToolCallBody>) => toToolView(tool(body) as Extract<LogEntry, { kind: "tool_call" }>);
 
 describe("the transcript", () => {
+  it("shows what a turn waits for in place of the phases that led to it", () => {
+    const phase = (name: EntryBody<"sandbox-phase">["phase"]) => entry("sandbox-phase", { phase: name, message: "" });
+    const blocks = toBlocks([phase("starting-sandbox"), phase("starting-agent"), phase("waiting")]);
+    expect(kinds(blocks)).toEqual(["waiting"]);
+  });
+
   it("does not show text that ended empty, and shows a thought that has just begun", () => {
     const blank = [entry("agent_message", { text: "\n" }), entry("agent_thought", { text: "" })];
     expect(toBlocks(blank)).toEqual([]);

@@ -13,6 +13,8 @@ export type Block = { key: string; sources: readonly LogEntry[] } & (
   | { kind: "plan"; entry: LogEntryOf<"plan"> }
   | { kind: "ask"; entry: LogEntryOf<"ask"> }
   | { kind: "phases"; entries: LogEntryOf<"sandbox-phase">[]; done: boolean }
+  /** For the agent, as long as it cannot be reached. */
+  | { kind: "waiting"; entry: LogEntryOf<"sandbox-phase"> }
   | { kind: "discarded"; reason: string | null; blocks: Block[] }
   /** The model failed before it had said anything; the agent asks it again. */
   | { kind: "retry"; entry: LogEntryOf<"parts-discard"> }
@@ -95,6 +97,7 @@ function toBlock(entry: LogEntry, next: LogEntry | undefined, children: Children
     case "ask":
       return { ...base, kind: "ask", entry };
     case "sandbox-phase":
+      if (entry.body.phase === "waiting") return { ...base, kind: "waiting", entry };
       return { ...base, ...phases(entry, next) };
     case "turn-undo":
     case "turn-redo":
@@ -158,6 +161,8 @@ function join(last: Block, block: Block): Block | null {
   if (last.kind === "phases" && block.kind === "phases" && !last.done) {
     return { ...block, entries: [...last.entries, ...block.entries] };
   }
+  // It says what became of them.
+  if (last.kind === "phases" && block.kind === "waiting" && !last.done) return block;
   if (last.kind === "retry" && block.kind === "retry") return block;
   if (last.kind === "end" && block.kind === "end" && !(last.end && block.end) && !(last.usage && block.usage)) {
     return { ...last, end: last.end ?? block.end, usage: last.usage ?? block.usage };

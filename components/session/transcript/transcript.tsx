@@ -10,6 +10,7 @@ import { Markdown } from "./markdown.tsx";
 import { Discarded, End, Failure, Memory, Phases, Plan, Retry, Revert, Thought, Undone } from "./small-blocks.tsx";
 import { ToolRun } from "./tool-card.tsx";
 import { useStickToEnd } from "./use-stick-to-end.ts";
+import { Waiting } from "./waiting.tsx";
 
 interface TranscriptProps {
   sessionId: string;
@@ -103,6 +104,8 @@ function Inner({ block, sessionId }: { block: Block; sessionId: string }) {
       return <AskCard entry={block.entry} />;
     case "phases":
       return <Phases block={block} />;
+    case "waiting":
+      return <Waiting entry={block.entry} sessionId={sessionId} />;
     case "discarded":
       return <Discarded reason={block.reason}>{inside(block.blocks, sessionId)}</Discarded>;
     case "retry":

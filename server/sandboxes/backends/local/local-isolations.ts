@@ -45,17 +45,18 @@ export function createLocalIsolations({
     async require(name, signal) {
       if (name === "host" && wanted !== "sandboxed") return { name };
       if (name === "host") {
-        throw new AppError("unavailable", "This session runs without isolation, which is no longer allowed here.");
+        throw unavailable("This session runs without isolation, which is no longer allowed here.");
       }
       const proved = name === "sandboxed" ? await proof(signal) : null;
       if (proved && "bubblewrap" in proved) return { name: "sandboxed", bubblewrap: proved.bubblewrap };
-      throw new AppError(
-        "unavailable",
+      throw unavailable(
         "This session needs isolation, which this machine can no longer provide. The admin page says why.",
       );
     },
   };
 }
+
+const unavailable = (message: string) => new AppError("unavailable", message, { code: "isolation-unavailable" });
 
 function toSandboxed(proved: IsolationProof, wanted: IsolationOptions["wanted"]): Isolation {
   const isolation = { name: "sandboxed", confined: true };

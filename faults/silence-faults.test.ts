@@ -1,0 +1,4 @@
+import { describeFaults } from "./describe-faults.ts";
+import { silenceFaults } from "./silence-faults.ts";
+
+describeFaults(silenceFaults);
