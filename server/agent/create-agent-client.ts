@@ -215,12 +215,23 @@ export function createAgentClient({ sidecar, timeouts, onDeleteFailed }: AgentCl
       const json = { messageID: messageId };
       const { revert } = await expectJson({ method: "POST", path, json, what: "undo the turn", signal }, reverted);
       // It answers 200 for a message that it does not know, and changes nothing.
-      if (!revert) throw new AppError("not-found", "The agent no longer has this message.");
+      if (!revert) throw new AppError("not-found", "The agent no longer has this message.", { code: "404" });
     },
 
     async unrevert(agentSessionId, signal) {
       const path = `/session/${known(agentSessionId)}/unrevert`;
       await expectOk({ method: "POST", path, what: "redo the turn", signal });
+    },
+
+    async findReverted(agentSessionId, signal) {
+      const path = `/session/${known(agentSessionId)}`;
+      const { revert } = await expectJson({ method: "GET", path, what: "find the session", signal }, reverted);
+      return revert?.messageID ?? null;
+    },
+
+    async removeMessage({ agentSessionId, messageId, signal }) {
+      const path = `/session/${known(agentSessionId)}/message/${encodeURIComponent(messageId)}`;
+      await expectOk({ method: "DELETE", path, what: "forget a message", signal });
     },
 
     async listMessages(agentSessionId, signal, isFirst) {

@@ -4,6 +4,7 @@ import type { LogWriter } from "../sessions/index.ts";
 import type { AgentConnection, OpenedSession } from "./agent-connections.ts";
 import { noDoubt, readDoubt } from "./memory-doubt.ts";
 import { type Replacement, replaceSession } from "./replace-session.ts";
+import { settleVerbs } from "./settle-verbs.ts";
 import type { TurnContext, TurnJob } from "./turn-context.ts";
 import { storeAgentSession } from "./turn-rows.ts";
 import type { Fence } from "./write-under-lease.ts";
@@ -64,6 +65,7 @@ export async function openAgentSession(
   await preparing;
   turn.agentSessionId = agentSessionId;
   const opened = { directory, agentSessionId };
+  if (isKept) await settleVerbs({ context, job, ...input, ...opened }, signal);
   connection.openedSessions.set(sessionId, opened);
   return { ...opened, replaced: replacement?.status ?? null };
 }
