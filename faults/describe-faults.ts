@@ -37,6 +37,12 @@ export const faultOrder = [
   "model is unknown",
   "model fails until the agent gives up",
   "server paused before a write",
+  "undo stopped",
+  "summary stopped",
+  "redo while the agent stands still",
+  "redo stopped",
+  "summary while the agent stands still",
+  "undo while the agent stands still",
 ];
 
 const { SEED, SEEDS } = process.env;

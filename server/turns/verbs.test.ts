@@ -1,5 +1,7 @@
+import { sql } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { type AgentClient, createAgentClient } from "../agent/index.ts";
+import type { ViewerState } from "../protocol/viewer-state.ts";
 import { createSandboxPrograms, type SandboxPrograms } from "./test-programs.ts";
 import { createTestServer, ended, ends, type TestServer, textOf } from "./test-turns.ts";
 import { createTestWords } from "./test-words.ts";
@@ -10,7 +12,10 @@ let server: TestServer;
 let programs: SandboxPrograms;
 /** Around the calls that change the agent's session. */
 let during: Partial<Record<"revert" | "unrevert" | "summarize", (call: () => Promise<void>) => Promise<void>>> = {};
-let requestMilliseconds = 30_000;
+/** Whether the server soon loses patience with them. */
+let isHasty = false;
+let isDeafToStops = false;
+let client: AgentClient;
 
 beforeAll(async () => {
   server = await createTestServer(
@@ -18,21 +23,19 @@ beforeAll(async () => {
     {
       demoPace: words,
       createAgentClient({ sidecar }) {
-        const client = createAgentClient({ sidecar });
-        const around =
-          (name: "revert" | "summarize"): AgentClient["revert"] & AgentClient["summarize"] =>
-          (input: never) => {
-            const call = () => (client[name] as (given: never) => Promise<void>)(input);
-            return during[name]?.(call) ?? call();
-          };
+        const patient = createAgentClient({ sidecar });
+        client = patient;
+        const hasty = createAgentClient({ sidecar, timeouts: { request: 1_000 } });
+        const change = (name: keyof typeof during, call: (client: AgentClient) => Promise<void>) => {
+          const sent = () => call(isHasty ? hasty : patient);
+          return during[name]?.(sent) ?? sent();
+        };
         return {
-          ...client,
-          revert: around("revert"),
-          summarize: around("summarize"),
-          unrevert(agentSessionId, signal) {
-            const call = () => client.unrevert(agentSessionId, signal);
-            return during.unrevert?.(call) ?? call();
-          },
+          ...patient,
+          revert: (input) => change("revert", (client) => client.revert(input)),
+          unrevert: (id, signal) => change("unrevert", (client) => client.unrevert(id, signal)),
+          abort: (id, signal) => (isDeafToStops ? hang(signal) : patient.abort(id, signal)),
+          summarize: (input) => change("summarize", (client) => client.summarize(input)),
         };
       },
     },
@@ -44,7 +47,8 @@ afterAll(async () => {
 }, 60_000);
 beforeEach(() => {
   during = {};
-  requestMilliseconds = 30_000;
+  isHasty = false;
+  isDeafToStops = false;
   words.allowAll();
 });
 
@@ -81,6 +85,44 @@ async function expectAgreement(sessionId: string, made: string, turnsSoFar: numb
   return isUndone;
 }
 
+async function isIdle(sessionId: string): Promise<boolean> {
+  const [row] = await server.database.transaction(server.viewer, (tx) =>
+    tx.execute<{ agent_directory: string }>(sql`select agent_directory from sessions where id = ${sessionId}`),
+  );
+  return (await client.listBusy(String(row?.agent_directory), AbortSignal.timeout(10_000))).length === 0;
+}
+
+const hang = (until: AbortSignal) =>
+  new Promise<never>((_, reject) => {
+    if (until.aborted) reject(until.reason);
+    else until.addEventListener("abort", () => reject(until.reason));
+  });
+
+const isSaying = (turnId: string) => (state: ViewerState) =>
+  state.entries.some((entry) => entry.turnId === turnId && entry.kind === "agent_thought" && entry.body.text !== "");
+
+async function expectOwnAnswer(sessionId: string, turnsSoFar: number): Promise<ViewerState> {
+  await server.prompt(sessionId, "what is my name?");
+  const after = await server.follow(sessionId, ended(turnsSoFar + 1));
+  const last = after.entries.filter(({ turnId }) => turnId === after.entries.at(-1)?.turnId);
+  expect(ends({ entries: last })[0]?.body).toEqual({ outcome: "finished" });
+  expect(textOf({ entries: last })).toContain("Your name is Ada");
+  return after;
+}
+
+const notes = (entries: readonly { kind: string; body: object }[]) =>
+  entries.filter(({ kind, body }) => kind === "memory-note" && !("discarded" in body && body.discarded));
+
+/** The agent stands still with that call on its way, and somebody stops the turn. */
+function freezeDuring(name: keyof typeof during, sessionId: string): void {
+  isHasty = true;
+  during[name] = async (call) => {
+    programs.signal("agent", "SIGSTOP");
+    await turns().stop(server.viewer, sessionId);
+    await call();
+  };
+}
+
 test("an undo or redo that is stopped while the agent does it is finished, and said to be", patience, async () => {
   const { sessionId, made } = await makeFile();
   const stopping = async (call: () => Promise<void>) => {
@@ -107,20 +149,89 @@ test("a summary that is stopped is none, and the next prompt gets its own answer
   await server.follow(sessionId, ended());
   words.allow(2);
   const { id } = await turns().compact(server.viewer, input(sessionId));
-  await server.follow(sessionId, ({ entries }) =>
-    entries.some((entry) => entry.turnId === id && "text" in entry.body && entry.body.text !== ""),
-  );
+  await server.follow(sessionId, isSaying(id));
   await turns().stop(server.viewer, sessionId);
   const stopped = await server.follow(sessionId, ended(2));
   expect(ends(stopped)[1]?.body).toEqual({ outcome: "stopped" });
   expect(notes(stopped.entries)).toEqual([]);
   words.allowAll();
-  await server.prompt(sessionId, "what is my name?");
-  const after = await server.follow(sessionId, ended(3));
-  expect(ends(after)[2]?.body).toEqual({ outcome: "finished" });
-  expect(textOf(after)).toContain("Your name is Ada");
+  const after = await expectOwnAnswer(sessionId, 2);
   expect(notes(after.entries)).toEqual([]);
 });
 
-const notes = (entries: readonly { kind: string; body: object }[]) =>
-  entries.filter(({ kind, body }) => kind === "memory-note" && !("discarded" in body && body.discarded));
+test("an undo of which nobody hears is in the log before the next turn begins", patience, async () => {
+  const { sessionId, made } = await makeFile();
+  freezeDuring("revert", sessionId);
+  try {
+    await turns().undo(server.viewer, input(sessionId));
+    const end = ends(await server.follow(sessionId, ended(3)))[2]?.body;
+    expect(end).toMatchObject({ outcome: "failed", code: "unknown" });
+  } finally {
+    programs.signal("agent", "SIGCONT");
+  }
+  expect(await expectAgreement(sessionId, made, 3)).toBe(true);
+  await expect(turns().redo(server.viewer, input(sessionId))).rejects.toMatchObject({ kind: "conflict" });
+});
+
+test("another undo after one of which nobody heard takes back no more than that", patience, async () => {
+  const { sessionId, made } = await makeFile();
+  freezeDuring("revert", sessionId);
+  try {
+    await turns().undo(server.viewer, input(sessionId));
+    await server.follow(sessionId, ended(3));
+  } finally {
+    programs.signal("agent", "SIGCONT");
+  }
+  during = {};
+  await server.restart();
+  await turns().undo(server.viewer, input(sessionId));
+  const state = await server.follow(sessionId, ended(4));
+  expect(state.entries.findLast(({ kind }) => kind === "turn-undo")?.body).toEqual({ turnIds: [made] });
+  // And it can be brought back, though of that nobody hears either.
+  freezeDuring("unrevert", sessionId);
+  try {
+    await turns().redo(server.viewer, input(sessionId));
+    await server.follow(sessionId, ended(5));
+  } finally {
+    programs.signal("agent", "SIGCONT");
+  }
+  expect(await expectAgreement(sessionId, made, 5)).toBe(false);
+});
+
+test(
+  "a summary that the agent's death cut is forgotten, and the next prompt gets its own answer",
+  patience,
+  async () => {
+    const sessionId = await server.newSession();
+    await server.prompt(sessionId, "my name is Ada");
+    await server.follow(sessionId, ended());
+    words.allow(2);
+    const { id } = await turns().compact(server.viewer, input(sessionId));
+    await server.follow(sessionId, isSaying(id));
+    programs.signal("agent", "SIGKILL");
+    const cut = await server.follow(sessionId, ended(2));
+    expect(ends(cut)[1]?.body).toMatchObject({ outcome: "failed" });
+    expect(notes(cut.entries)).toEqual([]);
+    words.allowAll();
+    await expectOwnAnswer(sessionId, 2);
+  },
+);
+
+test("a summary that is written after its turn has ended is in the log before the next turn", patience, async () => {
+  const sessionId = await server.newSession();
+  await server.prompt(sessionId, "my name is Ada");
+  await server.follow(sessionId, ended());
+  words.allow(2);
+  const { id } = await turns().compact(server.viewer, input(sessionId));
+  await server.follow(sessionId, isSaying(id));
+  isDeafToStops = true;
+  await turns().stop(server.viewer, sessionId);
+  const stopped = await server.follow(sessionId, ended(2));
+  expect(ends(stopped)[1]?.body).toMatchObject({ outcome: "stopped" });
+  expect(notes(stopped.entries)).toEqual([]);
+  words.allowAll();
+  await expect.poll(() => isIdle(sessionId), { timeout: 30_000 }).toBe(true);
+  isDeafToStops = false;
+  const after = await expectOwnAnswer(sessionId, 2);
+  expect(notes(after.entries)).toMatchObject([{ body: { status: "compacted" } }]);
+});
