@@ -215,7 +215,7 @@ export function createAgentClient({ sidecar, timeouts, onDeleteFailed }: AgentCl
       const json = { messageID: messageId };
       const { revert } = await expectJson({ method: "POST", path, json, what: "undo the turn", signal }, reverted);
       // It answers 200 for a message that it does not know, and changes nothing.
-      if (!revert) throw new AppError("not-found", "The agent no longer has this message.", { code: "404" });
+      if (!revert) throw new AppError("not-found", "The agent no longer has this message.");
     },
 
     async unrevert(agentSessionId, signal) {

@@ -55,8 +55,8 @@ export async function revertTurn(driven: DrivenTurn): Promise<TurnEnd> {
       const { code, message } = failureOfError(error);
       return { ...failed(code, `${message} Nothing was changed.`), usage: null };
     }
-    const words = "The agent does not answer, so it is not known whether this was done.";
-    return { ...failed("unknown", `${words} The next turn begins with finding out, and says so here.`), usage: null };
+    const words = "The agent does not answer, so it is not known yet whether this was done.";
+    return { ...failed("unknown", words), usage: null };
   }
 }
 
@@ -87,7 +87,8 @@ export async function planRedo(driven: OpenedAgent): Promise<Reversal | null> {
 export type OpenedAgent = Pick<DrivenTurn, "context" | "job" | "connection" | "agentSessionId">;
 
 /** opencode's own, so it will not do it any more. */
-const isAnswer = (error: unknown) => isAppError(error) && /^\d+$/.test(error.code ?? "");
+const isAnswer = (error: unknown) =>
+  isAppError(error) && (error.kind === "not-found" || /^\d+$/.test(error.code ?? ""));
 
 async function wasTried({ context, job }: DrivenTurn): Promise<boolean> {
   return job.isResumed || (await listUnfinished(context.database, job.actor, job.turn)).includes("redo");

@@ -38,6 +38,7 @@ export function remedy(code: string | undefined): string {
   if (code === "401" || code === "403") return "Check the provider's key in Settings → Models, then send again.";
   if (code === "404") return "The provider does not know this model. Choose another in Settings → Models.";
   if (code === "429") return "The provider is limiting requests. Wait a little, then send again.";
+  if (code === "unknown") return "Send your next message. Dormouse finds out first, and says what was done.";
   if (code === "timeout") return "Send again to retry. Changes made so far are kept.";
   if (code?.startsWith("5")) return "The provider reported an error. Send again in a moment.";
   return "Send again to retry. Changes made so far are kept.";
