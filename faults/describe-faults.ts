@@ -44,6 +44,12 @@ export const faultOrder = [
   "sidecar stands still",
   "stopped while the agent stands still",
   "stopped in any phase of a wake",
+  "undo stopped",
+  "summary stopped",
+  "redo while the agent stands still",
+  "redo stopped",
+  "summary while the agent stands still",
+  "undo while the agent stands still",
 ];
 
 const { SEED, SEEDS } = process.env;

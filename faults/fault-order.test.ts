@@ -5,9 +5,16 @@ import { serverFaults } from "./server-faults.ts";
 import { silenceFaults } from "./silence-faults.ts";
 import { namedTrafficFaults } from "./traffic-faults.ts";
 import { turnFaults } from "./turn-faults.ts";
+import { verbFaults } from "./verb-faults.ts";
 
 test("the seeds of every run of the tests bring up each fault", () => {
   const seeds = chooseSeeds({ seed: undefined, seeds: undefined, otherwise: faultOrder.length });
-  const all = Object.keys({ ...namedTrafficFaults, ...turnFaults, ...serverFaults, ...silenceFaults });
+  const all = Object.keys({
+    ...namedTrafficFaults,
+    ...turnFaults,
+    ...serverFaults,
+    ...silenceFaults,
+    ...verbFaults,
+  });
   expect(seeds.map(faultOf).sort()).toEqual(all.sort());
 });

@@ -1,4 +1,4 @@
-import { applyCompaction, applyPart } from "./apply-part.ts";
+import { applyCompaction, applyPart, finishCompaction } from "./apply-part.ts";
 import { isFields } from "./tool-content.ts";
 import type { AgentPart, Output, TranslatorState } from "./translator-state.ts";
 
@@ -18,6 +18,7 @@ export function applyMessage(
     if (sessionID === state.root) state.begun = true;
     state.quiet = false;
     state.compacting = info.summary === true;
+    if (isSummary(info)) finishCompaction(state, out);
   }
   state.messages.set(id, {
     role,
@@ -32,6 +33,10 @@ export function applyMessage(
   state.held.delete(id);
   for (const part of held) applyMessagePart(state, part, out);
 }
+
+/** Written to its end. */
+const isSummary = ({ summary, finish, error }: Record<string, unknown>) =>
+  summary === true && typeof finish === "string" && !error;
 
 /** `message.part.updated`: parts of the agent give entries; the prompt is logged by the turn itself. */
 export function applyMessagePart(state: TranslatorState, part: AgentPart, out: Output): void {

@@ -37,17 +37,43 @@ export function applyDelta(state: TranslatorState, properties: Record<string, un
 /** A compaction stands in the log as a boundary of the agent's memory; its summary follows as a thought. */
 export function applyCompaction(state: TranslatorState, part: AgentPart, out: Output): void {
   const known = state.parts.get(part.id);
-  if (known) {
+  const tail = typeof part.tail_start_id === "string" ? part.tail_start_id : "";
+  if (known?.open) {
+    if (isCompacting(known)) return;
+    known.text = tail;
+    closePart(state, { key: part.id, verbatim: part }, out);
+  } else if (known) {
     // Said once the summary is written: which messages stay beside it. A replay has to know.
-    if (typeof part.tail_start_id !== "string" || known.text === part.tail_start_id) return;
-    known.text = part.tail_start_id;
+    if (tail === "" || known.discarded || known.text === tail) return;
+    known.text = tail;
     out.changes.push({ type: "close", key: part.id, verbatim: part });
-    return;
+  } else {
+    state.compacting = true;
+    state.compaction = part;
+    const body = { status: "compacting", message: "The conversation is being summarised to make room." };
+    openPart(state, { part, kind: "memory-note", body }, out);
   }
-  state.compacting = true;
-  const message = "The conversation was summarised to make room.";
-  openPart(state, { part, kind: "memory-note", body: { status: "compacted", message } }, out);
-  closePart(state, { key: part.id, verbatim: part }, out);
+}
+
+/** Only with its summary has the agent's memory changed. After a takeover the part comes with what the agent has stored. */
+export function finishCompaction(state: TranslatorState, out: Output): void {
+  const [key] = unfinishedCompaction(state);
+  if (key === undefined) return;
+  const body = { status: "compacted", message: "The conversation was summarised to make room." };
+  replaceBody(state, { key, body }, out);
+  if (state.compaction?.id === key) applyCompaction(state, state.compaction, out);
+  state.compaction = null;
+}
+
+const isCompacting = ({ body }: KnownPart) => body !== null && "status" in body && body.status === "compacting";
+
+/** Its note and what there is of its summary; empty where none was begun, or each has its summary. */
+export function unfinishedCompaction({ parts }: TranslatorState): string[] {
+  const all = [...parts].filter(([, { discarded }]) => !discarded);
+  const note = all.findIndex(([, part]) => isCompacting(part));
+  if (note < 0) return [];
+  const session = all[note]?.[1].session;
+  return all.slice(note).flatMap(([key, part]) => (part.session === session ? [key] : []));
 }
 
 /**
@@ -180,7 +206,7 @@ function openPart(
 ): void {
   const { part, kind, body } = input;
   const under = state.children.get(part.sessionID) ?? null;
-  const keepsBody = kind === "tool_call";
+  const keepsBody = kind === "tool_call" || kind === "memory-note";
   state.parts.set(part.id, {
     kind,
     session: part.sessionID,

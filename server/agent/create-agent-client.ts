@@ -228,6 +228,17 @@ export function createAgentClient({ sidecar, timeouts, onDeleteFailed }: AgentCl
       await expectOk({ method: "POST", path, what: "redo the turn", signal });
     },
 
+    async findReverted(agentSessionId, signal) {
+      const path = `/session/${known(agentSessionId)}`;
+      const { revert } = await expectJson({ method: "GET", path, what: "find the session", signal }, reverted);
+      return revert?.messageID ?? null;
+    },
+
+    async removeMessage({ agentSessionId, messageId, signal }) {
+      const path = `/session/${known(agentSessionId)}/message/${encodeURIComponent(messageId)}`;
+      await expectOk({ method: "DELETE", path, what: "forget a message", signal });
+    },
+
     async listMessages(agentSessionId, signal, isFirst) {
       const path = `/session/${known(agentSessionId)}/message`;
       const newestFirst: AgentMessage[][] = [];

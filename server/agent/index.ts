@@ -58,6 +58,10 @@ export interface AgentClient {
   revert(input: { agentSessionId: string; messageId: string; signal: AbortSignal }): Promise<void>;
   /** Brings back what was taken back. `conflict` while the session is busy. */
   unrevert(agentSessionId: string, signal: AbortSignal): Promise<void>;
+  /** The message from which on everything is taken back at the moment; null when nothing is. */
+  findReverted(agentSessionId: string, signal: AbortSignal): Promise<string | null>;
+  /** For good, without touching files. `conflict` while the session is busy. */
+  removeMessage(input: { agentSessionId: string; messageId: string; signal: AbortSignal }): Promise<void>;
   /**
    * In their order, page by page from the newest on. With `isFirst`, those before the first such message need
    * not be among them, however long the session is.

@@ -2,7 +2,7 @@ import type { ToolCallBody } from "../protocol/log-entry.ts";
 import { failureOfAgent } from "./agent-failure.ts";
 import { hasId } from "./agent-ids.ts";
 import { applyMessage, applyMessagePart, readPart } from "./apply-message.ts";
-import { closePart, discard, replaceBody } from "./apply-part.ts";
+import { closePart, discard, replaceBody, unfinishedCompaction } from "./apply-part.ts";
 import type { AgentMessage, LogChange } from "./index.ts";
 import { isFields } from "./tool-content.ts";
 import type { AgentFailure, AgentPart, Output, TranslatorState } from "./translator-state.ts";
@@ -128,6 +128,8 @@ function isComplete({ info }: AgentMessage): boolean {
 }
 
 function closeAll(state: TranslatorState, out: Output): void {
+  const { attempt } = state;
+  discard(state, { keys: unfinishedCompaction(state), attempt, reason: "The summary was not finished." }, out);
   for (const [key, part] of state.parts) {
     if (!part.open) continue;
     if (part.kind === "tool_call") {

@@ -17,6 +17,8 @@ export interface TranslatorState {
   attempt: number;
   /** Between a compaction's beginning and its end: what is written then is its summary. */
   compacting: boolean;
+  /** What began it, as opencode sent it. */
+  compaction: AgentPart | null;
   title: string | null;
   error: AgentFailure | null;
   /** Child session of `task` → key of its tool_call. */
@@ -64,7 +66,7 @@ export interface KnownPart {
   text: string;
   /** Events were lost while it was open: deltas have no offset until a cumulative update says what came before. */
   uncertain: boolean;
-  /** Of tool calls and plans: what the log holds. */
+  /** Of tool calls, plans and memory notes: what the log holds. */
   body: EntryBody | null;
 }
 
@@ -88,6 +90,7 @@ export function initialState(input: {
     quiet: true,
     attempt: 0,
     compacting: false,
+    compaction: null,
     title: input.title ?? null,
     error: null,
     children: new Map(),
@@ -151,7 +154,7 @@ export function restoreState(input: {
 }
 
 function isCompaction({ kind, body }: LoggedEntry): boolean {
-  return kind === "memory-note" && "status" in body && body.status === "compacted";
+  return kind === "memory-note" && "status" in body && /^compact(ed|ing)$/.test(body.status);
 }
 
 /** The child session of a `task`, as its tool_call keeps it. */
@@ -172,7 +175,7 @@ function restorePart(input: { entry: LoggedEntry; session: string; before: Known
     discarded,
     text: (input.before?.text ?? "") + text,
     uncertain: false,
-    body: kind === "tool_call" || kind === "plan" ? body : null,
+    body: kind === "tool_call" || kind === "plan" || kind === "memory-note" ? body : null,
   };
 }
 

@@ -106,7 +106,8 @@ export const entryBodies = {
   ask,
   usage: usageBody,
   "sandbox-phase": sandboxPhase,
-  "memory-note": z.object({ status: z.string(), message: z.string() }),
+  /** `compacting` until its summary is written; discarded when it never is. */
+  "memory-note": z.object({ status: z.string(), message: z.string(), discarded: z.boolean().optional() }),
   /** The agent tries again after `reason`; the entries named are marked as discarded. */
   "parts-discard": z.object({ numbers: z.array(z.number()), attempt: z.number(), reason: z.string() }),
   /** The turns named were taken back: the agent forgets them, and their files are as before. They stay readable. */

@@ -3,10 +3,13 @@ import { type AgentMessage, initialState } from "../agent/index.ts";
 import { AppError } from "../errors.ts";
 import { type AttachedTurn, resumeTurn } from "./attach-turn.ts";
 import type { DrivenTurn } from "./drive-turn.ts";
+import { withPatience } from "./patience.ts";
 import { nextEvent } from "./preflight.ts";
 import { isLogged, storePrompting } from "./turn-rows.ts";
 
 const pollMilliseconds = 50;
+/** After a stop. */
+const findMilliseconds = 6_000;
 
 /**
  * A summary of the conversation. opencode chooses the id of the message that it begins with, so it is looked
@@ -15,9 +18,10 @@ const pollMilliseconds = 50;
 export async function attachCompaction(driven: DrivenTurn): Promise<AttachedTurn> {
   const { context, job, sandbox, connection, agentSessionId, fence } = driven;
   const { turn } = job;
-  const signal = AbortSignal.any([job.stop, job.closing, sandbox.signal]);
-  const list = (isFirst: (message: AgentMessage) => boolean) =>
-    connection.client.listMessages(agentSessionId, signal, isFirst);
+  const lost = AbortSignal.any([job.closing, sandbox.signal]);
+  const signal = AbortSignal.any([job.stop, lost]);
+  const list = (isFirst: (message: AgentMessage) => boolean, until = signal) =>
+    connection.client.listMessages(agentSessionId, until, isFirst);
   // The end of the conversation: the last answer, and what stands after it.
   const before = await list(isAnswer);
   const begun = turn.agentMessageId ?? (job.isResumed ? await findBegun(driven, before) : null);
@@ -27,20 +31,25 @@ export async function attachCompaction(driven: DrivenTurn): Promise<AttachedTurn
   if (!model) throw new AppError("conflict", "There is nothing to summarise yet.");
   const appliedEvent = await nextEvent(driven, signal);
   const events = connection.bus.subscribe({ root: agentSessionId, after: appliedEvent });
+  const leaving = new AbortController();
   try {
+    signal.throwIfAborted();
     const patience = AbortSignal.timeout(context.limits.turnMilliseconds);
     const written = connection.client
-      .summarize({ agentSessionId, ...model, signal: AbortSignal.any([job.closing, sandbox.signal, patience]) })
+      .summarize({ agentSessionId, ...model, signal: AbortSignal.any([lost, patience, leaving.signal]) })
       .then(
         () => ({ ok: true as const }),
         (error: unknown) => ({ ok: false as const, error }),
       );
     const known = new Set(before.map(({ info }) => info.id));
-    const messageId = await find(written, async () => {
-      const isKnown = ({ info }: AgentMessage) => known.has(info.id);
-      const messages = await list(isKnown);
-      return messages.slice(messages.findLastIndex(isKnown) + 1);
-    });
+    // A stop ends it as any turn, once it is known what is to be stopped.
+    const messageId = await withPatience(lost, { stop: job.stop, milliseconds: findMilliseconds }, (until) =>
+      find(written, async () => {
+        const isKnown = ({ info }: AgentMessage) => known.has(info.id);
+        const messages = await list(isKnown, until);
+        return messages.slice(messages.findLastIndex(isKnown) + 1);
+      }),
+    );
     const { bootId } = sandbox.sidecar;
     await storePrompting(fence, { turn, messageId, appliedEvent, bootId });
     return {
@@ -49,6 +58,7 @@ export async function attachCompaction(driven: DrivenTurn): Promise<AttachedTurn
       ending: null,
     };
   } catch (error) {
+    leaving.abort();
     events.close();
     throw error;
   }

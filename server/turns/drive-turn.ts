@@ -33,9 +33,24 @@ export interface DrivenTurn {
 export async function driveTurn(
   context: TurnContext,
   job: TurnJob,
-  { sandbox, writer }: { sandbox: RunningSandbox; writer: LogWriter },
+  input: { sandbox: RunningSandbox; writer: LogWriter },
 ): Promise<TurnEnd> {
-  const connection = context.agents.get(sandbox);
+  const connection = context.agents.get(input.sandbox);
+  let end: TurnEnd | null = null;
+  try {
+    end = await drive(context, job, { ...input, connection });
+    return end;
+  } finally {
+    // What the agent did of it unheard is looked for when the session is opened again.
+    if (end?.outcome !== "finished") connection.openedSessions.delete(job.turn.sessionId);
+  }
+}
+
+async function drive(
+  context: TurnContext,
+  job: TurnJob,
+  { sandbox, writer, connection }: { sandbox: RunningSandbox; writer: LogWriter; connection: AgentConnection },
+): Promise<TurnEnd> {
   const fence = { database: context.database, actor: job.actor, lease: sandbox };
   const signal = AbortSignal.any([job.closing, sandbox.signal, job.stopLate]);
   const open = async (): Promise<DrivenTurn> => {

@@ -5,6 +5,7 @@ import type { AgentConnection, OpenedSession } from "./agent-connections.ts";
 import { createFilesPhase } from "./files-phase.ts";
 import { noDoubt, readDoubt } from "./memory-doubt.ts";
 import { type Replacement, replaceSession } from "./replace-session.ts";
+import { settleVerbs } from "./settle-verbs.ts";
 import type { TurnContext, TurnJob } from "./turn-context.ts";
 import { storeAgentSession } from "./turn-rows.ts";
 
@@ -71,6 +72,7 @@ export async function openAgentSession(
   await preparing;
   Object.assign(turn, { agentSessionId, agentDirectory: directory });
   const opened = { directory, agentSessionId };
+  if (isKept) await settleVerbs({ context, job, ...input, ...opened }, signal);
   connection.openedSessions.set(sessionId, opened);
   return { ...opened, replaced: replacement?.status ?? null };
 }

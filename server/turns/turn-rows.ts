@@ -121,6 +121,20 @@ export async function isLogged(
   return rows.length > 0;
 }
 
+/** Whether the log says so of a compaction, by the key of its note. */
+export async function isSummarised(
+  database: Database,
+  actor: Actor,
+  { sessionId, key }: { sessionId: string; key: string },
+): Promise<boolean> {
+  const rows = await database.transaction(actor, (tx) =>
+    tx.execute(sql`
+      select from log_entries where session_id = ${sessionId} and key = ${key} and kind = 'memory-note'
+        and body->>'status' = 'compacted' and coalesce(body->>'discarded', '') <> 'true' limit 1`),
+  );
+  return rows.length > 0;
+}
+
 /** Before the prompt leaves: what a takeover has to know of it. */
 export async function storePrompting(fence: Fence, input: Prompting & { turn: OpenTurn }): Promise<Prompting> {
   const { turn, messageId, appliedEvent, bootId } = input;

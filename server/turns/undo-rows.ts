@@ -1,6 +1,7 @@
 import { type SQL, sql } from "drizzle-orm";
 import type { Database } from "../../db/client.ts";
 import type { Actor } from "../auth/index.ts";
+import { type Fence, writeUnderLease } from "../lifecycle/index.ts";
 import { turnOutcomes } from "../protocol/turn-states.ts";
 import type { Turn } from "./index.ts";
 import { fullQueue, isQueueFull } from "./queue-limits.ts";
@@ -12,6 +13,9 @@ const heard = sql`kind in ('prompt', 'compact') and started_at is not null`;
 /** A prompt that the agent got, and has not been told to forget. */
 const canBeUndone = sql`kind = 'prompt' and host_turn_id is null and agent_message_id is not null and undone_at is null`;
 
+/** Nobody knows yet whether it did what it was to do. */
+const unknownUndo = sql`kind = 'undo' and failure_code = 'unknown'`;
+
 /** What was undone can be brought back until the agent hears something new. */
 const canBeRedone = (session: SQL) => sql`undone_at is not null and not exists (
   select from turns later where later.session_id = ${session} and later.kind in ('prompt', 'compact')
@@ -20,7 +24,7 @@ const canBeRedone = (session: SQL) => sql`undone_at is not null and not exists (
 const needs = {
   compact: sql`${canBeUndone}`,
   undo: sql`${canBeUndone}`,
-  redo: canBeRedone(sql`turns.session_id`),
+  redo: sql`(${canBeRedone(sql`turns.session_id`)} or ${unknownUndo})`,
 } as const;
 
 /**
@@ -69,7 +73,7 @@ export async function findUndoable(
     if (!target) return null;
     const rows = await tx.execute(sql`
       select id from turns where session_id = ${sessionId} and ${heard} and undone_at is null
-        and started_at >= ${String(target.started_at)}::timestamptz order by started_at`);
+        and state in ${states(...turnOutcomes)} and started_at >= ${String(target.started_at)}::timestamptz order by started_at`);
     return { agentMessageId: String(target.agent_message_id), turnIds: rows.map(({ id }) => String(id)) };
   });
 }
@@ -81,4 +85,36 @@ export async function listRedoable(database: Database, actor: Actor, sessionId: 
       order by started_at`),
   );
   return rows.map(({ id }) => String(id));
+}
+
+/** Kinds of the turns that ended otherwise than finished since the last one that did: the agent may know better. */
+export async function listUnfinished(
+  database: Database,
+  actor: Actor,
+  { id, sessionId }: { id: string; sessionId: string },
+): Promise<Turn["kind"][]> {
+  const rows = await database.transaction(actor, (tx) =>
+    tx.execute<{ kind: Turn["kind"] }>(sql`
+      select distinct kind from turns where session_id = ${sessionId} and id <> ${id}
+        and state in ${states("stopped", "failed")} and ended_at > coalesce((
+          select max(ended_at) from turns where session_id = ${sessionId} and state in ${states("finished")}), '-infinity')`),
+  );
+  return rows.map(({ kind }) => kind);
+}
+
+/** What an undo or redo did, found out after its end. As of that end, since a turn may have begun meanwhile. */
+export async function storeReversal(
+  fence: Fence,
+  { sessionId, undone, redone }: { sessionId: string; undone?: string[] | undefined; redone?: string[] | undefined },
+): Promise<void> {
+  const turnIds = sql.join(
+    (undone ?? redone ?? []).map((id) => sql`${id}::uuid`),
+    sql`, `,
+  );
+  const when = sql`(select max(ended_at) from turns where session_id = ${sessionId} and kind = 'undo'
+    and state in ${states("stopped", "failed")})`;
+  await writeUnderLease(fence, (tx) =>
+    tx.execute(sql`
+      update turns set undone_at = ${undone ? when : sql`null`} where session_id = ${sessionId} and id in (${turnIds})`),
+  );
 }

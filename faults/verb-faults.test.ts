@@ -1,0 +1,4 @@
+import { describeFaults } from "./describe-faults.ts";
+import { verbFaults } from "./verb-faults.ts";
+
+describeFaults(verbFaults);
