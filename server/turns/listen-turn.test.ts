@@ -21,8 +21,11 @@ async function endOfUnanswered({ isStopped, isCut = false }: { isStopped: boolea
     abort: async () => void aborted.push("ses_1"),
   };
   const driven = {
-    context: { limits: { silenceMilliseconds: 1, settleMilliseconds: 1, stopMilliseconds: 5_000 } },
-    job: { stop: stop.signal, closing: never, turn: { id: "turn" } },
+    context: {
+      limits: { silenceMilliseconds: 1, settleMilliseconds: 1, stopMilliseconds: 5_000, lastLookMilliseconds: 5_000 },
+    },
+    job: { stop: stop.signal, stopLate: never, closing: never, heard: "yes", turn: { id: "turn" } },
+    signal: never,
     sandbox: { signal: never },
     writer: { apply: async () => {} },
     connection: { client },

@@ -17,7 +17,9 @@ beforeAll(async () => {
         client = createAgentClient(options);
         return new Proxy(client, {
           get: (target, name: keyof AgentClient) =>
-            broken.has(name) ? () => Promise.reject(new AppError("upstream", `${name} is broken.`)) : target[name],
+            broken.has(name)
+              ? () => Promise.reject(new AppError("upstream", `${name} is broken.`, { code: "500" }))
+              : target[name],
         });
       },
     },
