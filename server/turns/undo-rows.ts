@@ -13,13 +13,15 @@ const heard = sql`kind in ('prompt', 'compact') and started_at is not null`;
 /** A prompt that the agent got, and has not been told to forget. */
 const canBeUndone = sql`kind = 'prompt' and host_turn_id is null and agent_message_id is not null and undone_at is null`;
 
-/** Nobody knows yet whether it did what it was to do. */
-const unknownUndo = sql`kind = 'undo' and failure_code = 'unknown'`;
+/** Nobody knows yet whether it did what it was to do: the next turn that finishes has found out. */
+const unknownUndo = sql`kind = 'undo' and failure_code = 'unknown' and not exists (
+  select from turns later where later.session_id = turns.session_id and later.state in ${states("finished")}
+    and later.ended_at > turns.ended_at)`;
 
 /** What was undone can be brought back until the agent hears something new. */
 const canBeRedone = (session: SQL) => sql`undone_at is not null and not exists (
   select from turns later where later.session_id = ${session} and later.kind in ('prompt', 'compact')
-    and later.started_at > turns.undone_at)`;
+    and later.state in ${states(...turnOutcomes)} and later.started_at > turns.undone_at)`;
 
 const needs = {
   compact: sql`${canBeUndone}`,
