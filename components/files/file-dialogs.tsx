@@ -39,6 +39,7 @@ export function FileDialogs({ sessionId, asked, onClose, onRenamed, onDeleted }:
       progress="Deleting …"
       failureTitle={`${shownName(entry.name)} was not deleted`}
       onDone={onDeleted}
+      movesFocus
     />
   );
 }

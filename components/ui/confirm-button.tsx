@@ -1,7 +1,7 @@
 "use client";
 
 import { AlertDialog } from "@base-ui/react/alert-dialog";
-import { type ReactNode, useState } from "react";
+import { type ReactNode, useRef, useState } from "react";
 import { Button, type ButtonLook, buttonClasses } from "./button.tsx";
 import { classNames } from "./class-names.ts";
 import { backdropClasses, popupClasses } from "./dialog.tsx";
@@ -24,6 +24,8 @@ interface Confirmation<Value> {
   /** What a failure means. */
   failureTitle?: string;
   onDone?: (value: { ok: true } & Value) => void;
+  /** `onDone` moves the focus: what asked for the deed is gone with it. */
+  movesFocus?: boolean;
 }
 
 /** A button whose deed needs a second, explicit yes. The dialog says what will happen and stays open if it fails. */
@@ -45,7 +47,8 @@ export function ConfirmDialog<Value>(
   props: Confirmation<Value> & { open: boolean; onOpenChange: (open: boolean) => void; trigger?: ReactNode },
 ) {
   const { open, onOpenChange, trigger, title, consequence, confirmLabel, confirmLook = "danger", confirm } = props;
-  const { progress, failureTitle, onDone } = props;
+  const { progress, failureTitle, onDone, movesFocus = false } = props;
+  const isDone = useRef(false);
   const { pending, failure, run, forget } = useOutcome();
   const isLate = useLate(pending, patience);
 
@@ -60,7 +63,10 @@ export function ConfirmDialog<Value>(
       {trigger}
       <AlertDialog.Portal>
         <AlertDialog.Backdrop className={backdropClasses} />
-        <AlertDialog.Popup className={classNames(popupClasses, "max-w-104 gap-4 p-6")}>
+        <AlertDialog.Popup
+          finalFocus={() => !(movesFocus && isDone.current)}
+          className={classNames(popupClasses, "max-w-104 gap-4 p-6")}
+        >
           <div className="flex flex-col gap-2">
             <AlertDialog.Title className="text-20">{title}</AlertDialog.Title>
             <AlertDialog.Description className="text-13 text-muted">{consequence}</AlertDialog.Description>
@@ -76,6 +82,7 @@ export function ConfirmDialog<Value>(
               pending={pending}
               onClick={() =>
                 run(confirm, (value) => {
+                  isDone.current = true;
                   onOpenChange(false);
                   onDone?.(value);
                 })
