@@ -5,6 +5,7 @@ import { createDatabase, type Database } from "../db/client.ts";
 import { createAccounts } from "./accounts/create-accounts.ts";
 import { createAttemptLimits } from "./auth/attempt-limits.ts";
 import { createAdmission } from "./auth/create-admission.ts";
+import { readAuthSessionId } from "./auth/read-sign-in.ts";
 import { BootError } from "./boot/boot-error.ts";
 import { cataloguePath } from "./boot/build-catalogue.ts";
 import { deriveKey } from "./boot/master-key.ts";
@@ -180,7 +181,7 @@ export async function wire(input: WiringInput): Promise<Wiring> {
     },
   };
 
-  const streams = createLiveStreams(services);
+  const streams = createLiveStreams({ ...services, readAuthSessionId });
 
   const sweep = createLoop({
     name: "sweep-expired",

@@ -1,1 +1,1 @@
-export { createLiveStreams, type LiveStreams } from "./live-streams.ts";
+export { createLiveStreams } from "./live-streams.ts";

@@ -3,6 +3,7 @@ import { createServer, get, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { encode } from "next-auth/jwt";
 import { afterEach, expect, test } from "vitest";
+import { readAuthSessionId } from "../auth/read-sign-in.ts";
 import { AppError } from "../errors.ts";
 import type { SessionEvent } from "../protocol/session-events.ts";
 import { applySessionEvents, emptyViewerState } from "../protocol/viewer-state.ts";
@@ -29,6 +30,7 @@ async function serve(events: (input: Followed) => AsyncIterable<SessionEvent>) {
   const stopping = new AbortController();
   const reported: unknown[] = [];
   const streams = createLiveStreams({
+    readAuthSessionId,
     signInSecret: secret,
     stopping: stopping.signal,
     reportError(error: unknown) {

@@ -1,6 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Viewer } from "../auth/index.ts";
-import { readAuthSessionId } from "../auth/read-sign-in.ts";
 import { AppError, errorBody, statusOf, toReportedError } from "../errors.ts";
 import { decodeCursor } from "../protocol/session-events.ts";
 import type { Services } from "../services.ts";
@@ -17,18 +16,23 @@ export interface LiveStreams {
   handle(request: IncomingMessage, response: ServerResponse): boolean;
 }
 
-type LiveServices = Pick<Services, "admission" | "log" | "sessions" | "signInSecret" | "stopping" | "reportError">;
+export interface LiveStreamsOptions
+  extends Pick<Services, "admission" | "log" | "sessions" | "signInSecret" | "stopping" | "reportError"> {
+  /** The auth session that the cookies name, if any. */
+  readAuthSessionId(cookies: Record<string, string>, secret: string): Promise<string | null>;
+}
+
 type Frames = (signal: AbortSignal) => AsyncIterable<EventFrame>;
 
 const followedPath = "/api/v1/events";
 const sessionPath = /^\/api\/v1\/sessions\/([^/]+)\/events$/;
 
-export function createLiveStreams(services: LiveServices): LiveStreams {
-  const { log, sessions, stopping, reportError } = services;
+export function createLiveStreams(options: LiveStreamsOptions): LiveStreams {
+  const { log, sessions, stopping, reportError } = options;
 
   async function answer(request: IncomingMessage, response: ServerResponse, url: URL): Promise<void> {
     try {
-      const viewer = await requireViewer(services, request);
+      const viewer = await requireViewer(options, request);
       const [, sessionId] = sessionPath.exec(url.pathname) ?? [];
       const frames = sessionId
         ? await followOne({ request, url, viewer, sessionId })
@@ -83,9 +87,10 @@ interface Following {
   viewer: Viewer;
 }
 
-async function requireViewer(services: LiveServices, request: IncomingMessage): Promise<Viewer> {
-  const authSessionId = await readAuthSessionId(readCookies(request.headers.cookie ?? ""), services.signInSecret);
-  const viewer = authSessionId && (await services.admission.findViewer(authSessionId));
+async function requireViewer(options: LiveStreamsOptions, request: IncomingMessage): Promise<Viewer> {
+  const { admission, signInSecret } = options;
+  const authSessionId = await options.readAuthSessionId(readCookies(request.headers.cookie ?? ""), signInSecret);
+  const viewer = authSessionId && (await admission.findViewer(authSessionId));
   if (!viewer) throw new AppError("unauthenticated", "Please sign in.");
   return viewer;
 }
