@@ -88,8 +88,14 @@ const neverDone = new Set(["ECONNREFUSED", "EHOSTUNREACH", "CONNECT_TIMEOUT", "5
 const brokenOff = new Set(["ECONNRESET", "EPIPE", "ETIMEDOUT", "CONNECTION_CLOSED"]);
 
 function isLost(error: unknown): boolean {
+  if (isOfItsUser(error)) return false;
   const code = errorCode(error);
   return code !== undefined && (neverDone.has(code) || brokenOff.has(code));
+}
+
+/** What whoever works with the database throws may have such a code too: of a connection of its own. */
+function isOfItsUser(error: unknown): boolean {
+  return typeof error === "object" && error !== null && Symbol.for("dormouse.app-error") in error;
 }
 
 /** A statement that commits by itself: with the connection its answer was lost, and perhaps nothing else. */

@@ -55,6 +55,8 @@ type Parameter = string | number | boolean | null;
 
 export interface DatabaseOptions {
   connections?: number;
+  /** How long a database that is away is waited for. */
+  holdMilliseconds?: number;
   /** Aborted when the server ends: then nothing waits for a database that is away. */
   stopping?: AbortSignal;
 }
@@ -62,7 +64,7 @@ export interface DatabaseOptions {
 export function createDatabase(applicationUrl: string, options: DatabaseOptions = {}): Database {
   const open = (more: postgres.Options<Record<string, never>>) =>
     postgres(applicationUrl, { connect_timeout: 5, backoff, onnotice: () => {}, connection, ...more });
-  const availability = createAvailability({ probe: () => probe(applicationUrl), stopping: options.stopping });
+  const availability = createAvailability({ ...options, probe: () => probe(applicationUrl) });
   const max = options.connections ?? 10;
   const guard = createConnectionGuard();
   const client = open({ max, idle_timeout: 60, onclose: guard.onclose });

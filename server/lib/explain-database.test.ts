@@ -4,20 +4,24 @@ import { type AddressInfo, createServer } from "node:net";
 import { sql } from "drizzle-orm";
 import postgres from "postgres";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createDatabase } from "../../db/client.ts";
+import { createDatabase, type Database } from "../../db/client.ts";
 import { createTestDatabase, type TestDatabase } from "../../db/test-database.ts";
 import { AppError } from "../errors.ts";
 import { causes } from "../protocol/causes.ts";
 import { explainDatabase } from "./explain-database.ts";
 
+// Said at once, instead of being waited for.
+const holdMilliseconds = 0;
 let real: TestDatabase;
+let connected: Database;
 let admin: postgres.Sql;
 beforeAll(async () => {
   real = await createTestDatabase();
+  connected = createDatabase(real.applicationUrl, { holdMilliseconds });
   admin = postgres(real.applicationUrl, { max: 1, onnotice: () => {} });
 });
 afterAll(async () => {
-  await admin.end();
+  await Promise.all([admin.end(), connected.close()]);
   await real[Symbol.asyncDispose]();
 });
 
@@ -30,7 +34,7 @@ const kill = async (pid: unknown) => {
 
 describe("a database that fails", () => {
   test("is away when its connection is killed in the middle of a transaction", async () => {
-    const database = explainDatabase(real.database);
+    const database = explainDatabase(connected);
     const work = database.transaction("nobody", async (tx) => {
       const [row] = await tx.execute(sql`select pg_backend_pid() as pid`);
       await kill(row?.pid);
@@ -41,7 +45,7 @@ describe("a database that fails", () => {
   });
 
   test("is away when a call's connection is killed", async () => {
-    const database = explainDatabase(real.database);
+    const database = explainDatabase(connected);
     const asleep = expect(database.call("select pg_sleep(600)", [])).rejects.toMatchObject(away);
     const running = () =>
       admin<
@@ -62,7 +66,7 @@ describe("a database that fails", () => {
     url.port = String((free.address() as AddressInfo).port);
     free.close();
     await once(free, "close");
-    const stopped = explainDatabase(createDatabase(url.toString()));
+    const stopped = explainDatabase(createDatabase(url.toString(), { holdMilliseconds }));
     await expect(stopped.call("select 1", [])).rejects.toMatchObject(away);
     await expect(stopped.transaction("nobody", (tx) => tx.execute(sql`select 1`))).rejects.toMatchObject(away);
     await stopped.close();
@@ -71,14 +75,14 @@ describe("a database that fails", () => {
   test("is away where its socket is gone", async () => {
     const folder = await mkdtemp("/tmp/dm-");
     const url = `postgres://somebody@localhost/none?host=${encodeURIComponent(folder)}`;
-    const gone = explainDatabase(createDatabase(url));
+    const gone = explainDatabase(createDatabase(url, { holdMilliseconds }));
     await expect(gone.call("select 1", [])).rejects.toMatchObject({ kind: "unavailable" });
     await gone.close();
     await rm(folder, { recursive: true });
   });
 
   test("is late when a statement takes too long, and when it does not answer at all", async () => {
-    const database = explainDatabase(real.database);
+    const database = explainDatabase(connected);
     const slow = database.transaction("nobody", async (tx) => {
       await tx.execute(sql`set local statement_timeout = 20`);
       await tx.execute(sql`select pg_sleep(600)`);
@@ -87,7 +91,7 @@ describe("a database that fails", () => {
     const frozen = createServer(() => {}).listen(0, "127.0.0.1");
     await once(frozen, "listening");
     const url = Object.assign(new URL(real.applicationUrl), { port: String((frozen.address() as AddressInfo).port) });
-    const silent = explainDatabase(createDatabase(url.toString()));
+    const silent = explainDatabase(createDatabase(url.toString(), { holdMilliseconds }));
     await expect(silent.ping()).rejects.toMatchObject(late);
     frozen.close();
     await silent.close();
@@ -96,7 +100,7 @@ describe("a database that fails", () => {
 
 describe("what is none of the database's faults", () => {
   test("stays what it is: a refusal of its rows, and an error of whoever works with it", async () => {
-    const database = explainDatabase(real.database);
+    const database = explainDatabase(connected);
     const nonsense = database.transaction("nobody", (tx) => tx.execute(sql`select 1 / 0`));
     await expect(nonsense).rejects.not.toMatchObject({ fault: expect.any(String) });
     const own = new AppError("conflict", "No.", { cause: Object.assign(new Error(), { code: "ECONNRESET" }) });

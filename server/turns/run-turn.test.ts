@@ -14,6 +14,7 @@ async function createSleepingTurns(ensureRunning: Lifecycle["ensureRunning"]) {
     lookAhead: () => null,
     findRunning: () => null,
     isOwnLease: () => true,
+    isReachable: () => true,
     turnEnded() {},
   } as unknown as Lifecycle;
   const archives = {
