@@ -75,11 +75,10 @@ for (const host of ["127.0.0.1", "localhost"]) {
 }
 
 test("a form of another page, also one without an origin, reaches neither routes, actions nor the sign-in", async ({
-  context,
+  page,
 }) => {
   for (const path of ["/api/v1/first-run", "/api/auth/callback/credentials", "/first-run"]) {
     for (const from of ["/", "/sandboxed"]) {
-      const page = await context.newPage();
       await page.goto(`http://127.0.0.1:${foreignPort}${from}`);
       const sent = await statusOf(page, dormouse.url + path, () =>
         page.evaluate(
@@ -97,7 +96,7 @@ test("a form of another page, also one without an origin, reaches neither routes
         ),
       );
       expect(sent, `${path} from ${from}`).toBe(403);
-      await page.close();
+      await page.waitForURL(dormouse.url + path);
     }
   }
   await expectUntouched();
