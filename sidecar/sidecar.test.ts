@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { causes } from "../server/protocol/causes.ts";
 import { agentLog, type NumberedEvent } from "../server/protocol/sidecar.ts";
 import {
   agentConfig,
@@ -213,7 +214,8 @@ describe("a sidecar with the real opencode", () => {
     await waitUntil(async () => (await boot.client.health(deadline())).agent.state === "failed", "its failure");
     await expect(boot.client.waitForAgent(deadline())).rejects.toMatchObject({
       kind: "unavailable",
-      message: expect.stringMatching(/not a database|malformed/),
+      message: causes["agent-start"].message,
+      cause: { message: expect.stringMatching(/not a database|malformed/) },
     });
     await rename(`${broken}.aside`, broken);
     await boot.client.restartAgent({}, deadline());

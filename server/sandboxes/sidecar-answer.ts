@@ -1,5 +1,6 @@
 import type { Readable } from "node:stream";
-import { AppError, faultError, isAppError, isErrorKind } from "../errors.ts";
+import { AppError, type ErrorKind, faultError, isAppError, isErrorKind } from "../errors.ts";
+import { causes } from "../protocol/causes.ts";
 import { sidecarProblem, supersededCode } from "../protocol/sidecar.ts";
 
 const maxWholeBytes = 64 * 1024 * 1024;
@@ -16,7 +17,9 @@ export async function collect(body: Readable): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-/** The sidecar's own refusal. A refused signature is our trouble, not that of whoever asked. */
+const kindByStatus: Record<number, ErrorKind> = { 404: "not-found", 409: "conflict", 503: "unavailable" };
+
+/** The sidecar's own refusal, or else the agent's. A refused signature is our trouble, not that of whoever asked. */
 export function refusal(status: number, text: string): AppError {
   const problem = sidecarProblem.safeParse(parsed(text)).data?.error;
   if (problem?.code === supersededCode) return superseded(problem.message);
@@ -24,7 +27,9 @@ export function refusal(status: number, text: string): AppError {
     return new AppError(problem.kind, problem.message);
   }
   const cause = new Error(`HTTP ${status}: ${text.slice(0, 200)}`);
-  return faultError(problem ? "sandbox-refused" : "sandbox-answer", { cause });
+  if (problem) return faultError("sandbox-refused", { cause });
+  const { kind, message } = causes["sandbox-answer"];
+  return new AppError(kindByStatus[status] ?? kind, message, { cause, fault: "sandbox-answer" });
 }
 
 /** Whoever gets this leaves everything to the server that has taken over. */

@@ -69,7 +69,9 @@ test(
       expect([undefined, causes["database-away"].message]).toContain(end && "message" in end ? end.message : undefined);
     }
     killsConnections = false;
-    await works();
+    // A connection that was killed unused may be noticed only by who uses it next.
+    const answered = async () => (await endOf("my name is Bo")).end;
+    await expect.poll(answered, { timeout: 60_000 }).toEqual({ outcome: "finished" });
   },
 );
 
