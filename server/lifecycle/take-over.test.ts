@@ -1,4 +1,4 @@
-import { eq, sql } from "drizzle-orm";
+import { eq, type SQL, sql } from "drizzle-orm";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { sandboxes } from "../../db/schema/index.ts";
 import { AppError } from "../errors.ts";
@@ -27,8 +27,11 @@ async function wakeSession(on: TestServer = server) {
   return { sessionId, ...(await ensure(on, { actor: test.actor, sessionId })) };
 }
 
-async function lapse(sandboxId: string): Promise<void> {
-  const leaseExpiresAt = sql`now() - interval '1 second'`;
+const lapse = (sandboxId: string) => expireLease(sandboxId, sql`now() - interval '1 second'`);
+/** Nobody renews it, and it must not lapse before the test lets it. */
+const prolong = (sandboxId: string) => expireLease(sandboxId, sql`now() + interval '1 hour'`);
+
+async function expireLease(sandboxId: string, leaseExpiresAt: SQL): Promise<void> {
   await test.database.transaction(test.actor, (tx) =>
     tx.update(sandboxes).set({ leaseExpiresAt }).where(eq(sandboxes.id, sandboxId)),
   );
@@ -77,6 +80,7 @@ describe("a server that stays", () => {
       lifecycle: { deadlines: { renewEveryMilliseconds: 3_600_000 } },
     });
     const mine = await wakeSession(gone);
+    await prolong(mine.sandboxId);
     server = await test.startServer({
       lifecycle: { homeId: "elsewhere", deadlines: { takeOverEveryMilliseconds: 50 } },
     });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { causes, providerCause } from "./causes.ts";
+import { causes, providerCause, withoutAdvice } from "./causes.ts";
 
 const statuses = [400, 401, 402, 403, 404, 408, 413, 422, 429, 500, 502, 503, 504, 529];
 const sentences = [
@@ -16,6 +16,11 @@ describe.each(sentences)("the words for %s", (_name, message) => {
   test("name nothing that a person does not know", () => {
     expect(message).not.toMatch(/[A-Z]{3}|\d{3}/);
     expect(message).not.toMatch(/opencode|sidecar|undici|postgres|socket|gateway/i);
+  });
+
+  test("say what happened also where nobody has to do anything", () => {
+    expect(withoutAdvice(message)).toMatch(/^[A-Z].*\.$/);
+    expect(withoutAdvice(message)).not.toMatch(/(^|\. )(Try|Send your message) again/);
   });
 
   test("say what to do", () => {

@@ -182,6 +182,12 @@ export const causes = {
 
 export type CauseName = keyof typeof causes;
 
+/** For what is tried again by itself: without what a person would have to do. */
+export function withoutAdvice(message: string): string {
+  const sentences = message.split(/(?<=\.) /);
+  return sentences.filter((sentence) => !/^(Try|Send your message) again\b/.test(sentence)).join(" ");
+}
+
 /** Marks an error in a provider's shape as one of Dormouse's own: its words need no others. */
 export const ownProblems = "dormouse";
 

@@ -42,11 +42,13 @@ export async function revertTurn(driven: DrivenTurn): Promise<TurnEnd> {
     return { ...failed("nothing-to-redo", "The agent no longer has what was undone."), usage: null };
   }
   job.stop.throwIfAborted();
+  job.heard = "perhaps";
   try {
     const patience = { stop: job.stop, milliseconds: afterStop.answerMilliseconds };
     await withPatience(lost, patience, (signal) => reversal.send(signal));
     return done;
   } catch (error) {
+    if (isAnswer(error)) job.heard = "no";
     if (lost.aborted || isRefused(error) || isAnswer(error)) throw error;
     const found = await look(driven, reversal);
     if (found === "done") return done;
@@ -92,7 +94,9 @@ const isAnswer = (error: unknown) =>
   isAppError(error) && (error.kind === "not-found" || /^\d+$/.test(error.code ?? ""));
 
 async function wasTried({ context, job }: DrivenTurn): Promise<boolean> {
-  return job.isResumed || (await listUnfinished(context.database, job.actor, job.turn)).includes("redo");
+  // One that only waited for the agent did not get as far.
+  const wasSent = job.heard !== "no" || (job.isResumed && job.turn.tries === 0);
+  return wasSent || (await listUnfinished(context.database, job.actor, job.turn)).includes("redo");
 }
 
 function look(driven: DrivenTurn, { isDone }: Reversal): Promise<"done" | "not-done" | "unknown"> {

@@ -1,6 +1,7 @@
 import { failureOfError } from "../agent/index.ts";
 import { AppError, isAppError, isRefused } from "../errors.ts";
 import type { RunningSandbox } from "../lifecycle/index.ts";
+import { withoutAdvice } from "../protocol/causes.ts";
 import type { LogWriter } from "../sessions/index.ts";
 import { driveTurn } from "./drive-turn.ts";
 import { endHeardTurn } from "./end-heard-turn.ts";
@@ -91,7 +92,7 @@ async function tryTurn(context: TurnContext, job: TurnJob): Promise<Date | null>
       const { code, message } = failureOfError(error);
       context.logger.warn({ err: error, turnId: turn.id }, "A turn could not be handed to the agent yet");
       await openAgain(sandbox);
-      await writer.waitTurn({ code, message, nextTryAt: due, tries: turn.tries });
+      await writer.waitTurn({ code, message: withoutAdvice(message), nextTryAt: due, tries: turn.tries });
     } catch (problem) {
       if (job.closing.aborted || isRefused(problem)) throw problem;
       context.logger.warn({ err: problem, turnId: turn.id }, "It could not be stored why a turn waits");
