@@ -75,6 +75,7 @@ const examples: Record<string, object[]> = {
   ],
   "/api/v1/asks/[askId]/answer": [{ answers: [["yes"]] }, { reply: "once" }],
   "/api/v1/sessions/[sessionId]": [{ title: "T" }],
+  "/api/v1/sessions/[sessionId]/files/move": [{ from: "a.txt", to: "b.txt" }],
   "/api/v1/sessions/[sessionId]/turns": [{ prompt: "Hello", idempotencyKey: "k" }],
   "/api/v1/sessions/[sessionId]/turns/[turnId]": [{ prompt: "Hello", before: unknown }],
 };

@@ -58,7 +58,7 @@ describe("a session of the agent", { timeout: 90_000 }, () => {
       kind: "upstream",
       code: "500",
       requestId: expect.stringMatching(/^err_/),
-      message: expect.stringContaining("could not find the session (500)"),
+      message: expect.stringContaining("The agent could not find the session."),
     });
   });
 
@@ -108,8 +108,8 @@ describe("a session of the agent", { timeout: 90_000 }, () => {
       },
     });
     await expect(endless.listMessages("ses_e1e62b131ffeZHc3uf2O0zA68B", signal)).rejects.toMatchObject({
-      kind: "upstream",
-      message: expect.stringContaining("does not end"),
+      fault: "agent-answer",
+      cause: { message: "The list of messages does not end" },
     });
   });
 
