@@ -148,12 +148,12 @@ describe("a Postgres that ends by itself", () => {
     const answer = await fetch(`${url}/api/v1/sessions`);
     expect(answer.status).toBe(503);
     expect(await answer.json()).toMatchObject({
-      error: { kind: "unavailable", message: expect.stringContaining("The database is not available at the moment.") },
+      error: { kind: "unavailable", message: expect.stringContaining("Dormouse cannot reach its database") },
     });
     const page = await fetch(`${url}/`);
-    expect([page.status, await page.text()]).toEqual([503, expect.stringContaining("Nothing is lost.")]);
+    expect([page.status, await page.text()]).toEqual([503, expect.stringContaining("Dormouse cannot reach its database")]);
     const ready = await fetch(`${url}/api/health/ready`);
-    expect([ready.status, await ready.text()]).toEqual([503, expect.stringContaining("The database does not answer.")]);
+    expect([ready.status, await ready.text()]).toEqual([503, expect.stringContaining("Dormouse cannot reach its database")]);
     expect((await fetch(`${url}/api/health/live`)).status).toBe(200);
     expect(await dormouse.ended()).toBe(1);
     expect(dormouse.output()).toContain(`The end of ${join(home, "postgres.log")} says why`);

@@ -1,7 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { AppError, errorBody, statusOf } from "../errors.ts";
-
-const message = "The database is not available at the moment. Nothing is lost. Try again in a few seconds.";
+import { errorBody, faultError, statusOf } from "../errors.ts";
 
 /** All but what is the same for everybody, and the probes, which say by themselves how it is. */
 export function needsDatabase({ url = "/" }: IncomingMessage): boolean {
@@ -10,9 +8,9 @@ export function needsDatabase({ url = "/" }: IncomingMessage): boolean {
 
 /** At once, instead of a page that waits for the database and then for nothing. */
 export function answerDatabaseAway(request: IncomingMessage, response: ServerResponse): void {
-  const away = new AppError("unavailable", message);
+  const away = faultError("database-away");
   const isProgram = request.url?.startsWith("/api/") ?? false;
-  const body = isProgram ? JSON.stringify(errorBody(away)) : `${message}\n`;
+  const body = isProgram ? JSON.stringify(errorBody(away)) : `${away.message}\n`;
   response
     .writeHead(statusOf(away.kind), {
       "content-type": isProgram ? "application/json" : "text/plain; charset=utf-8",

@@ -9,7 +9,7 @@ export const causes = {
   "database-away": {
     kind: "unavailable",
     message:
-      "Dormouse cannot reach its database, so nothing can be read or saved right now. Try again in a moment. If this goes on, an admin has to check that the database is running.",
+      "Dormouse cannot reach its database, so nothing can be read or saved right now. What is saved is safe. Try again in a moment. If this goes on, an admin has to check that the database is running.",
   },
   "database-late": {
     kind: "timeout",

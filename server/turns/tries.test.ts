@@ -167,22 +167,28 @@ describe("no prompt is lost", () => {
 
   test("when the database is away while it is handed over, or while it is answered", patience, async () => {
     const sessionId = await server.newSession();
-    let returning: NodeJS.Timeout | undefined;
-    const loseDatabase = (at: string) => (path: string) => {
-      if (!path.includes(at) || returning) return null;
-      isDatabaseAway = true;
-      returning = setTimeout(() => {
-        isDatabaseAway = false;
-      }, 1_500);
-      return null;
-    };
+    /** Resolves when it is back: till then nobody could follow either. */
+    const loseDatabase = (at: string) =>
+      new Promise<void>((resolve) => {
+        fault = (path) => {
+          if (!path.includes(at)) return null;
+          fault = null;
+          isDatabaseAway = true;
+          setTimeout(() => {
+            isDatabaseAway = false;
+            resolve();
+          }, 1_500);
+          return null;
+        };
+      });
     // Its answer is to be stored when the database is away.
-    fault = loseDatabase("/agent/session?");
+    let isBack = loseDatabase("/agent/session?");
     await server.prompt(sessionId, "my name is Ada");
+    await isBack;
     expect(endsOf(await server.follow(sessionId, ended()))).toEqual([finished]);
-    returning = undefined;
-    fault = loseDatabase("/prompt_async");
+    isBack = loseDatabase("/prompt_async");
     await server.prompt(sessionId, "What is my name?");
+    await isBack;
     const state = await server.follow(sessionId, ended(2));
     expect(endsOf(state)).toEqual([finished, finished]);
     expect(textOf(state)).toContain("Your name is Ada.");
