@@ -151,9 +151,15 @@ describe("a Postgres that ends by itself", () => {
       error: { kind: "unavailable", message: expect.stringContaining("Dormouse cannot reach its database") },
     });
     const page = await fetch(`${url}/`);
-    expect([page.status, await page.text()]).toEqual([503, expect.stringContaining("Dormouse cannot reach its database")]);
+    expect([page.status, await page.text()]).toEqual([
+      503,
+      expect.stringContaining("Dormouse cannot reach its database"),
+    ]);
     const ready = await fetch(`${url}/api/health/ready`);
-    expect([ready.status, await ready.text()]).toEqual([503, expect.stringContaining("Dormouse cannot reach its database")]);
+    expect([ready.status, await ready.text()]).toEqual([
+      503,
+      expect.stringContaining("Dormouse cannot reach its database"),
+    ]);
     expect((await fetch(`${url}/api/health/live`)).status).toBe(200);
     expect(await dormouse.ended()).toBe(1);
     expect(dormouse.output()).toContain(`The end of ${join(home, "postgres.log")} says why`);
