@@ -10,10 +10,11 @@ test("a long queue shows its head, opens to all of it, and takes no more than it
 }) => {
   const model = await startModelServer({ pace: "human" });
   const provider = await useProvider(browser, model);
+  let at: string | null = null;
   try {
     const sessionId = await beginSession(page, "write a long text of 5000 words");
     await expect(stopButton(page)).toBeVisible({ timeout: turnPatience });
-    const at = `/api/v1/sessions/${sessionId}`;
+    at = `/api/v1/sessions/${sessionId}`;
     const post = (prompt: string, idempotencyKey: string = crypto.randomUUID()) =>
       page.request.post(`${at}/turns`, { data: { prompt, idempotencyKey } });
     const long = `message 2 ${"and more words ".repeat(60)}to the end`;
@@ -52,6 +53,8 @@ test("a long queue shows its head, opens to all of it, and takes no more than it
     await expect(page.getByText("This message was not sent")).toBeVisible();
     await expect(page.getByText("The queue of this session is full")).toBeVisible();
   } finally {
+    // The agent would be at work for all that waits while the journeys after this one want it.
+    if (at) expect((await page.request.delete(at)).status()).toBe(204);
     await provider.remove();
     await model.stop();
   }

@@ -101,15 +101,15 @@ test("what cannot be saved, restored or shown is said where it matters", async (
   await expect(dialog.getByRole("status")).toHaveText("Restoring …");
   seen.resolve();
   await expect(dialog.getByRole("alert")).toContainText("The snapshot was not restored");
-  await expect(dialog.getByRole("alert")).toContainText("outputs/data.csv (900.0 MB)");
+  await expect(dialog.getByRole("alert")).toContainText("outputs/data.csv (858.3 MB)");
   await look(page, "snapshot-restore-failed");
   await dialog.getByRole("button", { name: "Cancel" }).click();
 
   await failNextSnapshot(sessionId, tooMuch);
   await page.reload();
-  await expect(mark(page)).toHaveText(/^Not saved · The workspace has/);
+  await expect(mark(page)).toHaveText(/^Not saved · The workspace is/);
   await mark(page).click();
-  await expect(panel(page).getByText("outputs/data.csv (900.0 MB)")).toBeVisible();
+  await expect(panel(page).getByText("outputs/data.csv (858.3 MB)")).toBeVisible();
   await look(page, "snapshots-failed");
 
   await forgetSnapshots(sessionId);
