@@ -39,6 +39,9 @@ test("a message that cannot be handed to the agent says why it waits, can be tri
   await expectTurnsEnded(page, 2);
   await expect(notice).toBeHidden();
   await expect(answers(page).last()).toContainText("Your name is Ada");
+  // From here on all that the server asks of the agent before a prompt is known: the next one is sent at once.
+  await send(page, "my name is Cy");
+  await expectTurnsEnded(page, 3);
 
   process.kill(agent, "SIGSTOP");
   try {
