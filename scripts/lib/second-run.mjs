@@ -63,17 +63,13 @@ function keyOf({ file, name }) {
 }
 
 /**
+ * Whole files: tests of one may build on those before them.
+ *
  * @param {TestResult[]} tests
  * @returns {string[][]} words for Vitest, one run for each file
  */
 export function vitestSelections(tests) {
-  const files = [...new Set(tests.map(({ file }) => file))];
-  return files.map((file) => {
-    const names = tests.filter((test) => test.file === file).map(({ select }) => select);
-    // A file that could not be loaded runs as a whole.
-    if (names.includes("")) return [file];
-    return [file, "--testNamePattern", `^(?:${names.map(namePattern).join("|")})$`];
-  });
+  return [...new Set(tests.map(({ file }) => file))].map((file) => [file]);
 }
 
 /**
@@ -82,13 +78,4 @@ export function vitestSelections(tests) {
  */
 export function playwrightSelection(tests) {
   return [...new Set(tests.map(({ file, select }) => select || file))];
-}
-
-/**
- * Vitest has had both a blank and " > " between the names of groups.
- *
- * @param {string} name
- */
-function namePattern(name) {
-  return name.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&").replaceAll(" > ", "(?: >)? ");
 }

@@ -61,23 +61,9 @@ describe("a run that fails without a failed test", () => {
 });
 
 describe("what is run again is picked out", () => {
-  it("for Vitest by file and name, and a file that broke as a whole", () => {
-    const failed = [
-      test("a.ts", "a > says (what?)", "failed"),
-      test("a.ts", "b", "failed"),
-      test("b.ts", "", "failed"),
-    ];
-    const [named, whole] = vitestSelections(failed);
-    expect(named?.slice(0, 2)).toEqual(["a.ts", "--testNamePattern"]);
-    const pattern = new RegExp(named?.[2] ?? "");
-    expect(["a says (what?)", "a > says (what?)", "b", "a says", "bb"].map((name) => pattern.test(name))).toEqual([
-      true,
-      true,
-      true,
-      false,
-      false,
-    ]);
-    expect(whole).toEqual(["b.ts"]);
+  it("for Vitest with all of its file, once, since tests may build on those before them", () => {
+    const failed = [test("a.ts", "x", "failed"), test("a.ts", "y", "failed"), test("b.ts", "", "failed")];
+    expect(vitestSelections(failed)).toEqual([["a.ts"], ["b.ts"]]);
   });
 
   it("for Playwright by file and line, each once", () => {
