@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { eq } from "drizzle-orm";
 import { sandboxes } from "../../db/schema/index.ts";
 import type { Actor } from "../auth/index.ts";
-import { AppError } from "../errors.ts";
+import { AppError, faultError } from "../errors.ts";
 import { createLoop } from "../lib/loop.ts";
 import { causes } from "../protocol/causes.ts";
 import { adoptAll, adoptBeforeWake, adoptLapsed, type TakeOver } from "./adopt-all.ts";
@@ -115,7 +115,7 @@ export function createLifecycle({ deadlines, ...options }: LifecycleOptions): Li
     const { leaseOwner, leaseExpiresAt } = row;
     if (leaseOwner && leaseExpiresAt && leaseExpiresAt > new Date() && !leases.isOwn(leaseOwner)) throw heldElsewhere();
     const report = await context.backends.find(row.backend)?.report(sandboxId, row.address, signal);
-    if (report !== "gone") throw new AppError("unavailable", "The sandbox cannot be reached.");
+    if (report !== "gone") throw faultError("sandbox-away");
   }
 
   async function wake(sandboxId: string, actor: Actor, reportPhase: ReportPhase): Promise<HeldSandbox> {
@@ -242,9 +242,7 @@ export function createLifecycle({ deadlines, ...options }: LifecycleOptions): Li
     },
     isOwnLease: leases.isOwn,
     isReachable: (of) => of === null || of === home.id,
-    async continueHere(input) {
-      return (await continueHere(context, input)) !== null;
-    },
+    continueHere: (input) => continueHere(context, input),
     findRunning(sandboxId) {
       const sandbox = held.get(sandboxId);
       return sandbox ? expose(sandbox) : null;

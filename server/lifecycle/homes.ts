@@ -74,12 +74,12 @@ export async function setAsideMoved(context: HomeContext, signal: AbortSignal): 
 
 /**
  * The session's sandbox, with all of its sessions, goes on in this home, from its archives. Whoever held it before
- * writes nothing any more. Nothing changes where it is here already; `conflict` while its own home is there.
+ * writes nothing any more. False, and nothing changed, where it is here already; `conflict` while its own home is there.
  */
 export async function continueHere(
   { database, home }: HomeContext,
   { actor, sessionId }: { actor: Actor; sessionId: string },
-): Promise<{ sandboxId: string } | null> {
+): Promise<boolean> {
   return database.transaction(actor, async (tx) => {
     const [row] = await tx
       .select({ sandbox: sandboxes })
@@ -87,9 +87,9 @@ export async function continueHere(
       .leftJoin(sandboxes, eq(sandboxes.id, sessions.sandboxId))
       .where(eq(sessions.id, sessionId));
     if (!row) throw new AppError("not-found", "There is no such session.");
-    if (!row.sandbox) return null;
+    if (!row.sandbox) return false;
     const [sandbox] = await tx.select().from(sandboxes).where(eq(sandboxes.id, row.sandbox.id)).for("no key update");
-    if (!sandbox || sandbox.homeId === null || sandbox.homeId === home.id) return null;
+    if (!sandbox || sandbox.homeId === null || sandbox.homeId === home.id) return false;
     const from = (await listHomes(tx)).find(({ id }) => id === sandbox.homeId);
     if (from && !from.isAway) {
       throw new AppError("conflict", `${from.machine} is back: the session goes on there.`);
@@ -115,7 +115,7 @@ export async function continueHere(
     const doubt = `This session was on ${machine}, which was away, and continued on ${home.machine} from what was archived.`;
     await tx.execute(sql`
       update sessions set memory_doubt = ${doubt} where sandbox_id = ${sandbox.id} and agent_session_id is not null`);
-    return { sandboxId: sandbox.id };
+    return true;
   });
 }
 

@@ -19,7 +19,8 @@ export interface Leases {
   /** Of this process, or of a predecessor with the same home, which cannot be alive. */
   isOwn(leaseOwner: string): boolean;
   /**
-   * Null while another server holds it, and for a sandbox of another home. The epoch is raised: whoever held it before writes nothing any more.
+   * Null while another server holds it, and for a sandbox of another home. The epoch is raised: whoever held it before
+   * writes nothing any more.
    * `onlyLapsed`: also null while this process or a predecessor holds it.
    */
   take(

@@ -120,7 +120,10 @@ async function boot(
   return { address, sidecar, configHash: hash, stateCause: cause };
 }
 
-/** What is left of a wake that failed is ended. Where that fails too, the wake's own failure is the one to hear of. False where another server has it by now. */
+/**
+ * What is left of a wake that failed is ended. Where that fails too, the wake's own failure is the one to hear of.
+ * False where another server has it by now.
+ */
 async function endFailed(
   context: LifecycleContext,
   failed: { lease: Lease; where: Whereabouts; operation: Operation<"wake">; cause: string; signal: AbortSignal },

@@ -1,7 +1,7 @@
 import { sql } from "drizzle-orm";
 import type { Database, Transaction } from "../../db/client.ts";
 import type { Actor } from "../auth/index.ts";
-import { AppError } from "../errors.ts";
+import { superseded } from "./lease.ts";
 
 /** As whom a server writes what it does for a sandbox, beside the log: the holder of its lease. */
 export interface Fence {
@@ -26,6 +26,6 @@ export function writeUnderLease<Result>(
       work(tx),
     ]);
     if (held.length > 0) return result;
-    throw new AppError("conflict", "Another server has taken over this sandbox.", { refusal: "lease-superseded" });
+    throw superseded();
   });
 }
