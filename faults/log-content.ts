@@ -27,9 +27,9 @@ export function contentOf(entries: readonly LogEntry[], turnId: string): TurnCon
   return content;
 }
 
-/** The agent keeps what a failed try has finished, and sends it along with the next step: the model reads more. */
-export function wasRetried(entries: readonly LogEntry[], turnId: string): boolean {
-  return entries.some((entry) => entry.turnId === turnId && entry.kind === "parts-discard");
+/** The agent keeps what a failed try has finished, and sends it along ever after: the model reads more. */
+export function wasRetried(entries: readonly LogEntry[], turnIds: readonly string[]): boolean {
+  return entries.some((entry) => turnIds.includes(entry.turnId ?? "") && entry.kind === "parts-discard");
 }
 
 export function withoutTokensRead(content: TurnContent | undefined): TurnContent | undefined {
