@@ -3,13 +3,10 @@ import { type AgentMessage, initialState } from "../agent/index.ts";
 import { AppError } from "../errors.ts";
 import { type AttachedTurn, resumeTurn } from "./attach-turn.ts";
 import type { DrivenTurn } from "./drive-turn.ts";
-import { withPatience } from "./patience.ts";
 import { nextEvent } from "./preflight.ts";
 import { isLogged, storePrompting } from "./turn-rows.ts";
 
 const pollMilliseconds = 50;
-/** After a stop. */
-const findMilliseconds = 6_000;
 
 /**
  * A summary of the conversation. opencode chooses the id of the message that it begins with, so it is looked
@@ -43,13 +40,11 @@ export async function attachCompaction(driven: DrivenTurn): Promise<AttachedTurn
       );
     const known = new Set(before.map(({ info }) => info.id));
     // A stop ends it as any turn, once it is known what is to be stopped.
-    const messageId = await withPatience(lost, { stop: job.stop, milliseconds: findMilliseconds }, (until) =>
-      find(written, async () => {
-        const isKnown = ({ info }: AgentMessage) => known.has(info.id);
-        const messages = await list(isKnown, until);
-        return messages.slice(messages.findLastIndex(isKnown) + 1);
-      }),
-    );
+    const messageId = await find(written, async () => {
+      const isKnown = ({ info }: AgentMessage) => known.has(info.id);
+      const messages = await list(isKnown, driven.signal);
+      return messages.slice(messages.findLastIndex(isKnown) + 1);
+    });
     const { bootId } = sandbox.sidecar;
     await storePrompting(fence, { turn, messageId, appliedEvent, bootId });
     return {

@@ -3,7 +3,6 @@ import { failureOfError } from "../agent/index.ts";
 import { isAppError, isRefused } from "../errors.ts";
 import type { TurnEnd } from "../sessions/index.ts";
 import type { DrivenTurn } from "./drive-turn.ts";
-import { withPatience } from "./patience.ts";
 import { failed, stopped } from "./turn-context.ts";
 import { findUndoable, listRedoable, listUnfinished } from "./undo-rows.ts";
 
@@ -15,7 +14,6 @@ export interface Reversal {
   isDone(reverted: string | null): boolean;
 }
 
-const afterStop = { answerMilliseconds: 6_000, lookMilliseconds: 3_000 };
 const lookMilliseconds = 20_000;
 const pauseMilliseconds = 500;
 /** Of looks that see nothing done: the request may still have been on its way at the first. */
@@ -44,8 +42,7 @@ export async function revertTurn(driven: DrivenTurn): Promise<TurnEnd> {
   job.stop.throwIfAborted();
   job.heard = "perhaps";
   try {
-    const patience = { stop: job.stop, milliseconds: afterStop.answerMilliseconds };
-    await withPatience(lost, patience, (signal) => reversal.send(signal));
+    await reversal.send(driven.signal);
     return done;
   } catch (error) {
     if (isAnswer(error)) job.heard = "no";
@@ -99,23 +96,25 @@ async function wasTried({ context, job }: DrivenTurn): Promise<boolean> {
   return wasSent || (await listUnfinished(context.database, job.actor, job.turn)).includes("redo");
 }
 
-function look(driven: DrivenTurn, { isDone }: Reversal): Promise<"done" | "not-done" | "unknown"> {
-  const { job, sandbox } = driven;
-  const lost = AbortSignal.any([job.closing, sandbox.signal, AbortSignal.timeout(lookMilliseconds)]);
-  return withPatience(lost, { stop: job.stop, milliseconds: afterStop.lookMilliseconds }, async (signal) => {
-    for (let looks = 0; ; ) {
-      try {
-        if (isDone(await findReverted(driven, signal))) return "done";
-        looks += 1;
-        if (looks === minLooks) return "not-done";
-      } catch (error) {
-        job.closing.throwIfAborted();
-        if (isRefused(error)) throw error;
-        if (signal.aborted || isAnswer(error)) return "unknown";
-      }
-      await sleep(pauseMilliseconds, undefined, { signal }).catch(() => {});
+async function look(driven: DrivenTurn, { isDone }: Reversal): Promise<"done" | "not-done" | "unknown"> {
+  const { context, job, sandbox } = driven;
+  const { lastLookMilliseconds } = context.limits;
+  const patience = AbortSignal.timeout(job.stop.aborted ? lastLookMilliseconds : lookMilliseconds);
+  // A stop that comes meanwhile has its own; one that came before has used it up.
+  const stopLate = job.stop.aborted ? [] : [job.stopLate];
+  const signal = AbortSignal.any([job.closing, sandbox.signal, patience, ...stopLate]);
+  for (let looks = 0; ; ) {
+    try {
+      if (isDone(await findReverted(driven, signal))) return "done";
+      looks += 1;
+      if (looks === minLooks) return "not-done";
+    } catch (error) {
+      job.closing.throwIfAborted();
+      if (isRefused(error)) throw error;
+      if (signal.aborted || isAnswer(error)) return "unknown";
     }
-  });
+    await sleep(pauseMilliseconds, undefined, { signal }).catch(() => {});
+  }
 }
 
 function findReverted({ connection, agentSessionId }: OpenedAgent, signal: AbortSignal): Promise<string | null> {

@@ -1,6 +1,6 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { type AgentMessage, hasId, initialState, settle } from "../agent/index.ts";
 import type { DrivenTurn } from "./drive-turn.ts";
+import { endRun } from "./pending-aborts.ts";
 import { planRedo, planUndo } from "./revert-turn.ts";
 import { isSummarised } from "./turn-rows.ts";
 import { listUnfinished, storeReversal } from "./undo-rows.ts";
@@ -11,7 +11,6 @@ type Opened = Pick<
 >;
 
 const idleMilliseconds = 10_000;
-const pollMilliseconds = 100;
 
 /**
  * Before a turn that follows one which was stopped or failed: what the agent did of that without being heard comes
@@ -46,7 +45,7 @@ async function settleReversal(opened: Opened, signal: AbortSignal): Promise<void
 
 /** One without its summary would be gone on with by the next prompt, which then had the summary for its answer. */
 async function settleCompactions(opened: Opened, signal: AbortSignal): Promise<void> {
-  const { job, connection, agentSessionId } = opened;
+  const { job, connection, agentSessionId, directory } = opened;
   const { client } = connection;
   const { agentMessageId, kind } = job.turn;
   const listed = () => client.listMessages(agentSessionId, signal, isAnswered);
@@ -55,7 +54,8 @@ async function settleCompactions(opened: Opened, signal: AbortSignal): Promise<v
   const found = await listed();
   // The agent has this turn already: it was looked at before.
   if (isOurs(found) || !sinceAnswer(found).some(isCompaction)) return;
-  await makeIdle(opened, signal);
+  const limited = AbortSignal.any([signal, AbortSignal.timeout(idleMilliseconds)]);
+  await endRun(client, { agentSessionId, directory, signal: limited });
   const messages = sinceAnswer(await listed());
   for (const compaction of messages.filter(isCompaction)) {
     const after = messages.slice(messages.indexOf(compaction) + 1);
@@ -80,15 +80,6 @@ async function logSummary(opened: Opened, messages: readonly [AgentMessage, ...A
   const signal = AbortSignal.any([job.closing, sandbox.signal]);
   await writer.apply(changes, connection.bus.passed || (await sandbox.sidecar.health(signal)).lastEvent);
   await writer.flush();
-}
-
-async function makeIdle({ connection, agentSessionId, directory }: Opened, signal: AbortSignal): Promise<void> {
-  const { client } = connection;
-  const bounded = AbortSignal.any([signal, AbortSignal.timeout(idleMilliseconds)]);
-  while ((await client.listBusy(directory, bounded)).includes(agentSessionId)) {
-    await client.abort(agentSessionId, bounded);
-    await sleep(pollMilliseconds, undefined, { signal: bounded });
-  }
 }
 
 const isCompaction = ({ info, parts }: AgentMessage) =>
