@@ -7,6 +7,8 @@ import { cleanUp, makeHome, runDormouse } from "./run-dormouse.ts";
 afterEach(cleanUp);
 
 const megabyte = 1024 * 1024;
+// Six bodies of 400 MB come; a process that has just started grows by itself too.
+const growth = 300 * megabyte;
 
 /** The most that the process ever held. */
 function peakOf(pid: number | undefined): number {
@@ -56,7 +58,7 @@ describe("bodies without end", () => {
         });
       }
     }
-    expect(peakOf(dormouse.process.pid) - before).toBeLessThan(100 * megabyte);
+    expect(peakOf(dormouse.process.pid) - before).toBeLessThan(growth);
     expect((await fetch(`${url}/api/health/ready`)).status).toBe(200);
   });
 });
