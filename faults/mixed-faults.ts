@@ -228,7 +228,7 @@ async function expectAgreement(schedule: Schedule): Promise<void> {
   expect(endOf(state, asked)).toEqual({ outcome: "finished" });
   expect(state.entries.filter(({ open }) => open)).toEqual([]);
   const atWork = ({ kind, body }: ViewerState["entries"][number]) =>
-    kind === "tool_call" && (body.status === "pending" || body.status === "in_progress");
+    kind === "tool_call" && !body.discarded && (body.status === "pending" || body.status === "in_progress");
   expect(state.entries.filter(atWork)).toEqual([]);
   const hosts = turns.filter(({ hostTurnId }) => hostTurnId === null).map(({ id }) => id);
   const ended = ends(state).map(({ turnId }) => turnId);
