@@ -17,7 +17,7 @@ export async function grantToApplicationRole(owner: postgres.Sql, input: Prepare
       log_entries, asks, tokens, providers to ${quote(role)};
     grant select on tenants to ${quote(role)};
     grant update (name, host_consent_at, default_provider_id, default_model_id, permission_policy, egress_rule,
-      egress_hosts) on tenants to ${quote(role)};
+      egress_hosts, idle_minutes) on tenants to ${quote(role)};
     grant select (id, tenant_id, email, name, role, disabled_at, created_at, updated_at) on users to ${quote(role)};
     grant update (name, disabled_at, updated_at) on users to ${quote(role)};
     grant select, insert on audit to ${quote(role)};

@@ -8,7 +8,7 @@ import { type ErrorKind, statusByKind } from "./protocol/error-kinds.ts";
 export type { ErrorKind };
 
 /** Why somebody else does what was wanted, or nobody can any more: whoever hears it changes nothing and goes. */
-export type Refusal = "lease-superseded" | "lease-elsewhere" | "turn-moved" | "no-session";
+export type Refusal = "lease-superseded" | "lease-elsewhere" | "turn-moved" | "no-session" | "operation-over";
 
 /** What a turn that fails with the error says as its code; an answer of opencode has its status. */
 export type FailureCode =

@@ -11,18 +11,17 @@ import type { Gateway } from "./gateway/index.ts";
 import type { Logger } from "./lib/logger.ts";
 import type { SecretBox } from "./lib/secret-box.ts";
 import { createLifecycle } from "./lifecycle/create-lifecycle.ts";
-import type { Lifecycle } from "./lifecycle/index.ts";
+import type { Lifecycle, SandboxArchives } from "./lifecycle/index.ts";
 import { createSigningKey } from "./lifecycle/signing-key.ts";
 import type { ModelCatalogue } from "./models/index.ts";
 import type { createSidecarClient } from "./sandboxes/create-sidecar-client.ts";
-import type { Archives } from "./snapshots/index.ts";
 import { type BackendInput, wireBackends } from "./wire-backends.ts";
 
 export interface WiredSandboxes {
   gateway: Gateway;
   isolation: IsolationFound;
   /** Who wakes them; needs what keeps their memory, which needs the file store. */
-  wireLifecycle(input: { archives: Pick<Archives, "wakeHistory">; homeId: string; onHomesChanged(): void }): Lifecycle;
+  wireLifecycle(input: { archives: SandboxArchives; homeId: string; onHomesChanged(): void }): Lifecycle;
   close(): Promise<void>;
 }
 
@@ -76,7 +75,7 @@ export async function wireSandboxes(input: {
       signingKey: createSigningKey(deriveKey(masterKey, "sidecar-signing")),
       createSidecarClient: input.createSidecarClient,
       agentConfig: (caller) => gateway.agentConfig(caller),
-      wakeHistory: (wake) => archives.wakeHistory(wake),
+      archives,
       homeId: input.homeId ?? homeId,
       home: { id: homeId, machine: hostname() },
       onHomesChanged,

@@ -206,7 +206,7 @@ export async function wire(input: WiringInput): Promise<Wiring> {
     run: async (signal) => {
       for (const sandbox of lifecycle.listRunning()) {
         signal.throwIfAborted();
-        await archives.archiveSandbox(sandbox, signal).catch((error: unknown) => {
+        await archives.archiveSandbox(sandbox, { gently: true, signal }).catch((error: unknown) => {
           // One that was lost meanwhile is archived by whoever holds it next.
           if (signal.aborted || sandbox.signal.aborted) return;
           logger.error({ err: error, sandboxId: sandbox.sandboxId }, "A sandbox was not archived");

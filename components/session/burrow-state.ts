@@ -4,6 +4,7 @@ import type { BurrowState } from "./burrow-line.tsx";
 
 const progress = {
   "starting-sandbox": 0.3,
+  restoring: 0.5,
   "starting-agent": 0.7,
   "restarting-agent": 0.7,
   "restoring-files": 0.85,

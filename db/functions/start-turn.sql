@@ -22,6 +22,8 @@ BEGIN
     set_config('dormouse.user_id', for_user::text, true), set_config('dormouse.role', 'user', true);
   PERFORM FROM sessions WHERE id = for_session FOR NO KEY UPDATE;
   IF NOT FOUND THEN RETURN; END IF;
+  -- A sleep is decided under this row's lock: it sees the turn, or the turn sees that it was decided.
+  PERFORM FROM sandboxes b WHERE b.id = (SELECT sandbox_id FROM sessions WHERE id = for_session) FOR SHARE;
   SELECT count(*) >= 50 OR coalesce(sum(octet_length(prompt)), 0) + octet_length(prompt_text) > 4194304 INTO is_full
   FROM turns WHERE session_id = for_session AND state = 'queued';
   INSERT INTO turns (tenant_id, user_id, session_id, prompt, idempotency_key, request_hash, position)
@@ -41,7 +43,7 @@ BEGIN
       WHERE session_id = for_session AND state IN ('running', 'queued') AND id <> made.id)
     AND EXISTS (SELECT FROM sandboxes b JOIN sessions s ON s.sandbox_id = b.id
       WHERE s.id = for_session AND b.id = held_sandbox AND b.lease_epoch = held_epoch
-        AND b.lease_expires_at > now()) THEN
+        AND b.lease_expires_at > now() AND b.wanted_state <> 'sleeping') THEN
     UPDATE sessions s SET last_number = s.last_number + 1, version = s.version + 1, applied_event = event,
       applied_boot = boot, updated_at = now()
     WHERE id = for_session RETURNING s.last_number, s.version INTO begun_number, begun_version;

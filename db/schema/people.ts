@@ -1,5 +1,5 @@
 import { sql } from "drizzle-orm";
-import { index, pgPolicy, pgTable, text, uniqueIndex, uuid } from "drizzle-orm/pg-core";
+import { index, integer, pgPolicy, pgTable, text, uniqueIndex, uuid } from "drizzle-orm/pg-core";
 import { roles } from "../../server/protocol/roles.ts";
 import { adminRows, at, createdAt, id, ownRowsOrAdmin, rules, updatedAt } from "./columns.ts";
 
@@ -22,6 +22,8 @@ export const tenants = pgTable(
       .notNull()
       .default("public"),
     egressHosts: text("egress_hosts").array().notNull().default([]),
+    /** Minutes after which an unused sandbox sleeps; 0: never. */
+    idleMinutes: integer("idle_minutes").notNull().default(60),
     createdAt: createdAt(),
   },
   () => [

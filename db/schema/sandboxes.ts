@@ -3,8 +3,11 @@ import { bigint, check, index, integer, jsonb, pgTable, text, unique, uniqueInde
 import {
   type LifecycleVerb,
   lifecycleVerbs,
+  type OperationOptions,
   type OperationPhase,
+  operationReasons,
   operationStates,
+  type PhaseTime,
 } from "../../server/protocol/lifecycle-verbs.ts";
 import { type SandboxAddress, sandboxStates } from "../../server/protocol/sandbox.ts";
 import { archiveKinds, archiveStates } from "../../server/protocol/snapshots.ts";
@@ -41,8 +44,10 @@ export const sandboxes = pgTable(
     leaseOwner: text("lease_owner"),
     leaseEpoch: bigint("lease_epoch", { mode: "number" }).notNull().default(0),
     leaseExpiresAt: at("lease_expires_at"),
-    /** Raised by reset: archives of an older epoch are never restored. */
+    /** Raised by reset: archives of an older epoch are never restored, and a disk of an older one forgets it. */
     historyEpoch: integer("history_epoch").notNull().default(0),
+    /** Raised by a reset that takes the files too: workspaces of an older one are removed. */
+    filesEpoch: integer("files_epoch").notNull().default(0),
     bootId: uuid("boot_id"),
     bootSecretEncrypted: text("boot_secret_encrypted"),
     tokenEncrypted: text("token_encrypted"),
@@ -51,6 +56,14 @@ export const sandboxes = pgTable(
     /** Hash of the opencode.json that the agent runs with: another one means that it has to restart. */
     agentConfigHash: text("agent_config_hash"),
     lastActiveAt: at("last_active_at"),
+    /** It sleeps, and what was done since then is on its disk alone; null where all of it is archived. */
+    unsavedSince: at("unsaved_since"),
+    /** Minutes after which it sleeps; 0: never. Null: as its tenant has it. */
+    idleMinutes: integer("idle_minutes"),
+    /** A person wants it awake until then. */
+    keepAwakeUntil: at("keep_awake_until"),
+    /** Not put to sleep by itself before that: the agent's programs work, or the last try failed. */
+    noSleepBefore: at("no_sleep_before"),
     createdAt: createdAt(),
     updatedAt: updatedAt(),
   },
@@ -60,6 +73,7 @@ export const sandboxes = pgTable(
       .on(table.userId, table.backend, table.isolation, table.privateSessionId, table.homeId, table.continuedAt)
       .nullsNotDistinct(),
     index("sandboxes_tenant").on(table.tenantId),
+    index("sandboxes_idle").on(table.lastActiveAt).where(sql`observed_state = 'running'`),
     ownRowsOrAdmin(),
   ],
 );
@@ -93,16 +107,24 @@ export const operations = pgTable(
     state: text("state", { enum: operationStates }).notNull().default("running"),
     phase: text("phase").$type<OperationPhase>().notNull(),
     cause: text("cause"),
+    reason: text("reason", { enum: operationReasons }).notNull().default("needed"),
+    /** Null: the server itself. */
     requestedBy: uuid("requested_by"),
+    options: jsonb("options").$type<OperationOptions>().notNull().default({}),
+    /** Of the holder that runs it; while nobody does, of the last one there was. */
     leaseEpoch: bigint("lease_epoch", { mode: "number" }).notNull(),
+    phases: jsonb("phases").$type<PhaseTime[]>().notNull().default([]),
     detail: jsonb("detail").notNull().default({}),
-    startedAt: at("started_at").notNull().defaultNow(),
+    requestedAt: at("requested_at").notNull().defaultNow(),
+    startedAt: at("started_at").defaultNow(),
+    /** To be taken up by then, or to be done. */
     deadlineAt: at("deadline_at").notNull(),
     endedAt: at("ended_at"),
   },
   (table) => [
-    uniqueIndex("operations_one_running").on(table.sandboxId).where(sql`state = 'running'`),
-    index("operations_sandbox").on(table.sandboxId, table.startedAt),
+    uniqueIndex("operations_one_open").on(table.sandboxId).where(sql`state in ('requested', 'running')`),
+    index("operations_sandbox").on(table.sandboxId, table.requestedAt),
+    index("operations_requested").on(table.requestedAt).where(sql`state = 'requested'`),
     check("operations_verb_phase", sql.raw(`("verb", "phase") in (${verbsAndPhases.join(", ")})`)),
     ownRowsOrAdmin(),
   ],

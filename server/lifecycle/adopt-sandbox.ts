@@ -1,12 +1,12 @@
 import { isAppError } from "../errors.ts";
-import { createSerial } from "../lib/serial.ts";
 import type { SandboxAddress } from "../protocol/sandbox.ts";
 import type { SandboxBackend } from "../sandboxes/sandbox-backend.ts";
 import type { SidecarClient } from "../sandboxes/sidecar-client.ts";
 import { endSandbox } from "./end-sandbox.ts";
 import type { Lease, SandboxRecord } from "./lease.ts";
-import type { HeldSandbox, LifecycleContext } from "./lifecycle-context.ts";
+import { type HeldSandbox, type LifecycleContext, toHeld } from "./lifecycle-context.ts";
 import { healthOrGone, openBootSecret, openSidecar } from "./open-sidecar.ts";
+import { settleOpen } from "./settle-open.ts";
 
 interface Adoption {
   lease: Lease;
@@ -21,11 +21,10 @@ interface Adoption {
  */
 export async function adoptSandbox(context: LifecycleContext, adoption: Adoption): Promise<HeldSandbox | null> {
   const { lease, row, backend, signal } = adoption;
+  if (await settleOpen(context, adoption)) return null;
   const outcome = await prove(context, adoption);
   if ("sidecar" in outcome) {
-    const lost = new AbortController();
-    const { agentConfigHash: configHash } = row;
-    return { lease, backend, ...outcome, lost, serial: createSerial(), configHash, configIsStale: false };
+    return toHeld({ lease, backend, ...outcome, configHash: row.agentConfigHash });
   }
   signal.throwIfAborted();
   const changes = { observedState: "failed", stateCause: outcome.cause } as const;

@@ -1,15 +1,16 @@
 import { randomUUID } from "node:crypto";
 import { eq } from "drizzle-orm";
-import { sandboxes } from "../../db/schema/index.ts";
+import { sandboxes as table } from "../../db/schema/index.ts";
 import type { Actor } from "../auth/index.ts";
 import { AppError, faultError } from "../errors.ts";
 import { createLoop } from "../lib/loop.ts";
 import { causes } from "../protocol/causes.ts";
 import { adoptAll, adoptBeforeWake, adoptLapsed, type TakeOver } from "./adopt-all.ts";
 import { assignSandbox } from "./assign-sandbox.ts";
-import { endSandbox } from "./end-sandbox.ts";
 import { beginLook, ensureAgentReady } from "./ensure-agent-ready.ts";
+import { createHeldSandboxes } from "./held-sandboxes.ts";
 import { claimSandboxes, continueHere, seeHomes, setAsideMoved } from "./homes.ts";
+import { requestIdleSleeps } from "./idle-sandboxes.ts";
 import type { Lifecycle, RunningSandbox } from "./index.ts";
 import { createLeases, renewWhile } from "./lease.ts";
 import {
@@ -17,78 +18,44 @@ import {
   type HeldSandbox,
   type LifecycleContext,
   type LifecycleOptions,
+  toOwned,
 } from "./lifecycle-context.ts";
+import { createOperator, operationsChannel } from "./operator.ts";
 import { createPhaseReporter, type ReportPhase } from "./phase-reporter.ts";
 import { refreshConfig } from "./refresh-agent-config.ts";
+import { requestOperation } from "./request-operation.ts";
+import { settleOpen } from "./settle-open.ts";
 import { createSharedWakes, orAborted } from "./shared-wakes.ts";
-import { createTransitionLock } from "./transition-lock.ts";
+import { sleepAtStop } from "./sleep-sandbox.ts";
 import { wakeSandbox } from "./wake-sandbox.ts";
-import { watchSandbox } from "./watch-sandbox.ts";
 
-/**
- * Which sandboxes run under leases of this process. A sandbox comes in by a wake or by adoption, is watched
- * while it is held, and leaves when it is lost, superseded or let go of; its signal is aborted then.
- */
+/** Everything that happens to sandboxes as a whole: who holds them, what is asked for, what goes on by itself. */
 export function createLifecycle({ deadlines, ...options }: LifecycleOptions): Lifecycle {
   const { database, homeId, home } = options;
   const leases = createLeases({ database, instance: randomUUID(), homeId, home: home.id });
   const context: LifecycleContext = { ...options, leases, deadlines: { ...defaultDeadlines, ...deadlines } };
-  const { logger } = context;
-  const held = new Map<string, HeldSandbox>();
+  const { logger, archives } = context;
+  const stopping = new AbortController();
   /** Which sessions were found to belong to a held sandbox: fixed at their first use, so it need not be asked again. */
   const assigned = new Map<string, { userId: string; sandboxId: string }>();
+  const sandboxes = createHeldSandboxes(context, {
+    stopping: stopping.signal,
+    onLetGo(ended) {
+      for (const [sessionId, { sandboxId }] of assigned) if (sandboxId === ended) assigned.delete(sessionId);
+    },
+  });
   const wakes = createSharedWakes();
-  const stopping = new AbortController();
-  const background = new Set<Promise<void>>();
-  const transitions = createTransitionLock();
   let closing: Promise<void> | undefined;
 
-  function inBackground(task: Promise<void>, what: string): void {
-    const guarded = task
-      .catch((error: unknown) => {
-        if (!stopping.signal.aborted) logger.error({ err: error }, what);
-      })
-      .finally(() => background.delete(guarded));
-    background.add(guarded);
-  }
-
-  function hold(sandbox: HeldSandbox): HeldSandbox {
-    held.set(sandbox.lease.sandboxId, sandbox);
-    const watching = watchSandbox(context, sandbox).then((cause) => (cause ? lose(sandbox, cause) : undefined));
-    inBackground(watching, "A sandbox is no longer being watched");
-    return sandbox;
-  }
-
-  function letGo(sandbox: HeldSandbox, cause: string): boolean {
-    if (held.get(sandbox.lease.sandboxId) !== sandbox) return false;
-    held.delete(sandbox.lease.sandboxId);
-    for (const [sessionId, { sandboxId }] of assigned) {
-      if (sandboxId === sandbox.lease.sandboxId) assigned.delete(sessionId);
-    }
-    sandbox.lost.abort(new AppError("unavailable", cause));
-    return true;
-  }
-
-  /** Whatever is left of it is ended, so that the next wake finds nothing beside it. */
-  function lose(sandbox: HeldSandbox, cause: string): Promise<void> {
-    const { sandboxId } = sandbox.lease;
-    if (!letGo(sandbox, cause)) return transitions.ended(sandboxId);
-    logger.warn({ sandboxId }, cause);
-    // Nothing answered, perhaps because this process itself stood still: then another one runs it by now, and it stays.
-    const changes = { observedState: "failed", stateCause: cause } as const;
-    return transitions
-      .run(sandboxId, async () => void (await endSandbox(context, { ...sandbox, changes })))
-      .catch((error: unknown) => logger.error({ err: error, sandboxId }, "A lost sandbox could not be cleaned up"));
-  }
-
-  const isOurs = (sandboxId: string) => held.has(sandboxId) || transitions.has(sandboxId) || wakes.isWaking(sandboxId);
+  const isOurs = (sandboxId: string) =>
+    sandboxes.get(sandboxId) !== undefined || sandboxes.isChanging(sandboxId) || wakes.isWaking(sandboxId);
 
   /** A wake must not come between the lease and the hold: it would end what is just being kept. */
   const takeOver: TakeOver = async (sandboxId, adopt) => {
     if (isOurs(sandboxId)) return null;
-    return transitions.run(sandboxId, async () => {
+    return sandboxes.change(sandboxId, async () => {
       const sandbox = await adopt();
-      if (!stopping.signal.aborted) return sandbox && hold(sandbox);
+      if (!stopping.signal.aborted) return sandbox && sandboxes.hold(sandbox);
       if (sandbox) await leases.release(sandbox.lease);
       return null;
     });
@@ -96,20 +63,27 @@ export function createLifecycle({ deadlines, ...options }: LifecycleOptions): Li
 
   /** Held by this process, also when it takes over only now what a gone server left. */
   async function findHeld(sandboxId: string, actor: Actor, signal: AbortSignal): Promise<HeldSandbox | null> {
-    await orAborted(transitions.ended(sandboxId), signal);
+    await orAborted(sandboxes.changed(sandboxId), signal);
     if (!isOurs(sandboxId)) {
       const adopting = adoptBeforeWake(context, { actor, sandboxId, takeOver, signal: stopping.signal });
       await orAborted(adopting, signal);
       // Another one may have come first.
-      await orAborted(transitions.ended(sandboxId), signal);
+      await orAborted(sandboxes.changed(sandboxId), signal);
     }
-    return held.get(sandboxId) ?? null;
+    return sandboxes.get(sandboxId) ?? null;
+  }
+
+  /** Held, and staying awake for whoever asks. */
+  async function findAwake(sandboxId: string, actor: Actor, signal: AbortSignal): Promise<HeldSandbox | null> {
+    const sleep = sandboxes.get(sandboxId)?.sleep;
+    if (sleep) await orAborted(sleep.callOff("A message came in."), signal);
+    return sandboxes.get(sandboxId) ?? findHeld(sandboxId, actor, signal);
   }
 
   /** What nobody here runs: over, or out of reach. */
   async function requireOver(sandboxId: string, actor: Actor, signal: AbortSignal): Promise<void> {
     const [row] = await context.database.transaction(actor, (tx) =>
-      tx.select().from(sandboxes).where(eq(sandboxes.id, sandboxId)),
+      tx.select().from(table).where(eq(table.id, sandboxId)),
     );
     if (row?.observedState !== "running") return;
     const { leaseOwner, leaseExpiresAt } = row;
@@ -119,20 +93,48 @@ export function createLifecycle({ deadlines, ...options }: LifecycleOptions): Li
   }
 
   async function wake(sandboxId: string, actor: Actor, reportPhase: ReportPhase): Promise<HeldSandbox> {
-    await transitions.ended(sandboxId);
+    await sandboxes.changed(sandboxId);
     stopping.signal.throwIfAborted();
-    const known = held.get(sandboxId);
+    const known = sandboxes.get(sandboxId);
     if (known) return known;
-    const taken = await leases.take(actor, sandboxId);
-    if (!taken) throw heldElsewhere();
+    const { lease, row } = await takeSettled(sandboxId, actor);
     try {
-      const waking = { ...taken, reportPhase, signal: stopping.signal };
-      return hold(await renewWhile(context, taken.lease, () => wakeSandbox(context, waking)));
+      const reason = row.observedState === "failed" ? "failed" : "needed";
+      const waking = { lease, row, reportPhase, reason, signal: stopping.signal } as const;
+      const held = sandboxes.hold(await renewWhile(context, lease, () => wakeSandbox(context, waking)));
+      if (row.unsavedSince) sandboxes.inBackground(save(held), "What was on the disk only was not archived");
+      return held;
     } catch (error) {
-      await leases.release(taken.lease).catch(() => {});
+      await leases.release(lease).catch(() => {});
       throw error;
     }
   }
+
+  /** The lease, with nothing of an earlier holder left to be finished. */
+  async function takeSettled(sandboxId: string, actor: Actor) {
+    // What is settled ends the sandbox and its lease, and leaves nothing open.
+    for (let settled = 0; settled < 2; settled += 1) {
+      const taken = await leases.take(actor, sandboxId);
+      if (!taken) throw heldElsewhere();
+      const backend = context.backends.require(taken.row.backend);
+      if (!(await settleOpen(context, { ...taken, backend, signal: stopping.signal }))) return taken;
+    }
+    throw faultError("sandbox-start");
+  }
+
+  async function save(held: HeldSandbox): Promise<void> {
+    await archives.archiveSandbox(toOwned(held), { gently: true, signal: stopping.signal });
+  }
+
+  const operator = createOperator(context, {
+    sandboxes,
+    wake: (sandboxId, actor) => {
+      const begin = (reportPhase: ReportPhase) => wake(sandboxId, actor, reportPhase);
+      return wakes.join({ sandboxId, begin, listener: async () => {}, signal: stopping.signal });
+    },
+    findHeld: (sandboxId, actor) => findHeld(sandboxId, actor, stopping.signal),
+    stopping: stopping.signal,
+  });
 
   async function findOrAssign(actor: Actor, sessionId: string, signal: AbortSignal): Promise<string> {
     const known = assigned.get(sessionId);
@@ -156,8 +158,9 @@ export function createLifecycle({ deadlines, ...options }: LifecycleOptions): Li
     logger,
     run: async () => {
       const outcomes = await Promise.allSettled(
-        [...held.values()].map(async (sandbox) => {
-          if (!(await leases.renew(sandbox.lease))) letGo(sandbox, "Another server has taken over this sandbox.");
+        sandboxes.all().map(async (sandbox) => {
+          if (!(await leases.renew(sandbox.lease)))
+            sandboxes.letGo(sandbox, "Another server has taken over this sandbox.");
         }),
       );
       const failure = outcomes.find((outcome) => outcome.status === "rejected");
@@ -176,6 +179,20 @@ export function createLifecycle({ deadlines, ...options }: LifecycleOptions): Li
     },
   });
 
+  async function tellHolders(asked: readonly { sandboxId: string; tenantId: string; userId: string }[]): Promise<void> {
+    for (const { sandboxId, tenantId, userId } of asked) {
+      const payload = `${sandboxId} ${tenantId} ${userId}`;
+      await database.call("select pg_notify($1, $2)", [operationsChannel, payload], { repeatable: true });
+    }
+  }
+
+  const idle = createLoop({
+    name: "sleep-idle-sandboxes",
+    everyMilliseconds: context.deadlines.idleEveryMilliseconds,
+    logger,
+    run: async () => tellHolders(await requestIdleSleeps(context)),
+  });
+
   let away = "";
   const seeing = createLoop({
     name: "see-homes",
@@ -190,27 +207,26 @@ export function createLifecycle({ deadlines, ...options }: LifecycleOptions): Li
 
   async function close(terminate: boolean): Promise<void> {
     stopping.abort(new AppError("unavailable", "The server is stopping."));
-    await Promise.all([renewals.stop(), takeovers.stop(), seeing.stop()]);
+    await Promise.all([renewals.stop(), takeovers.stop(), seeing.stop(), idle.stop(), operator.close()]);
     await wakes.ended();
-    const ends = [...held.values()].map(async (sandbox) => {
-      letGo(sandbox, "The server is stopping.");
-      if (!terminate) return leases.release(sandbox.lease);
-      const changes = { wantedState: "sleeping", observedState: "sleeping", stateCause: null } as const;
-      // Sooner than elsewhere: the whole end of the server is bounded.
-      const terminateMilliseconds = context.deadlines.terminateMilliseconds - 3_000;
-      await endSandbox(context, { ...sandbox, changes, terminateMilliseconds });
+    const ends = sandboxes.all().map(async (sandbox) => {
+      await sandbox.sleep?.callOff("The server is stopping.");
+      // What was decided meanwhile is over.
+      if (!sandboxes.letGo(sandbox, "The server is stopping.")) return;
+      if (terminate) await renewWhile(context, sandbox.lease, () => sleepAtStop(context, sandbox));
+      else await leases.release(sandbox.lease);
     });
     for (const outcome of await Promise.allSettled(ends)) {
       if (outcome.status === "rejected") logger.error({ err: outcome.reason }, "A sandbox could not be released");
     }
-    await Promise.all(background);
+    await sandboxes.ended();
   }
 
   return {
     async ensureRunning({ actor, sessionId, look, onPhase, signal }) {
       const sandboxId = await findOrAssign(actor, sessionId, signal);
       const reporter = createPhaseReporter(onPhase);
-      const running = held.get(sandboxId) ?? (await findHeld(sandboxId, actor, signal));
+      const running = await findAwake(sandboxId, actor, signal);
       if (running) {
         // Others may be looking at it, with patience of their own: whoever gives up leaves that to them.
         const reportPhase: ReportPhase = (phase) => signal.aborted || reporter.report(phase);
@@ -221,21 +237,21 @@ export function createLifecycle({ deadlines, ...options }: LifecycleOptions): Li
           assigned.set(sessionId, { userId: actor.userId, sandboxId });
           return expose(running);
         }
-        await orAborted(lose(running, causes["sandbox-ended"].message), signal);
+        await orAborted(sandboxes.lose(running, causes["sandbox-ended"].message), signal);
       }
       const begin = (reportPhase: ReportPhase) => wake(sandboxId, actor, reportPhase);
       const woken = await wakes.join({ sandboxId, begin, listener: onPhase, signal });
-      if (held.get(sandboxId) === woken) assigned.set(sessionId, { userId: actor.userId, sandboxId });
+      if (sandboxes.get(sandboxId) === woken) assigned.set(sessionId, { userId: actor.userId, sandboxId });
       return expose(woken);
     },
     lookAhead({ actor, sessionId }) {
       const known = assigned.get(sessionId);
-      const sandbox = known?.userId === actor.userId ? held.get(known.sandboxId) : undefined;
-      if (!sandbox) return null;
+      const sandbox = known?.userId === actor.userId ? sandboxes.get(known.sandboxId) : undefined;
+      if (!sandbox || sandbox.sleep) return null;
       return beginLook(context, sandbox, { sandbox: expose(sandbox), signal: stopping.signal });
     },
     async findOrTakeOver({ actor, sandboxId, signal }) {
-      const running = held.get(sandboxId) ?? (await findHeld(sandboxId, actor, signal));
+      const running = sandboxes.get(sandboxId) ?? (await findHeld(sandboxId, actor, signal));
       if (running) return expose(running);
       await requireOver(sandboxId, actor, signal);
       return null;
@@ -244,20 +260,27 @@ export function createLifecycle({ deadlines, ...options }: LifecycleOptions): Li
     isReachable: (of) => of === null || of === home.id,
     continueHere: (input) => continueHere(context, input),
     findRunning(sandboxId) {
-      const sandbox = held.get(sandboxId);
+      const sandbox = sandboxes.get(sandboxId);
       return sandbox ? expose(sandbox) : null;
     },
-    listRunning: () => [...held.values()].map((sandbox) => ({ ...expose(sandbox), actor: sandbox.lease.actor })),
+    listRunning: () => sandboxes.all().map((sandbox) => ({ ...expose(sandbox), actor: sandbox.lease.actor })),
     applyModels(tenantId) {
-      for (const sandbox of held.values()) {
+      for (const sandbox of sandboxes.all()) {
         if (sandbox.lease.actor.tenantId !== tenantId) continue;
-        inBackground(refresh(sandbox), "An agent could not be restarted with the changed models");
+        sandboxes.inBackground(refresh(sandbox), "An agent could not be restarted with the changed models");
       }
     },
+    async request(viewer, request) {
+      const operation = await requestOperation(context, viewer, request);
+      await tellHolders([operation]);
+      return operation;
+    },
     turnEnded(sandboxId) {
-      const sandbox = held.get(sandboxId);
-      if (!sandbox?.configIsStale) return;
-      inBackground(refresh(sandbox), "An agent could not be restarted with the changed models");
+      const sandbox = sandboxes.get(sandboxId);
+      if (!sandbox) return;
+      sandboxes.inBackground(leases.markActive(sandbox.lease), "The end of a turn was not noted");
+      if (!sandbox.configIsStale) return;
+      sandboxes.inBackground(refresh(sandbox), "An agent could not be restarted with the changed models");
     },
     async adopt(signal) {
       await seeing.runNow();
@@ -266,6 +289,8 @@ export function createLifecycle({ deadlines, ...options }: LifecycleOptions): Li
       await setAsideMoved(context, signal);
       const adopted = await adoptAll(context, { takeOver, signal: AbortSignal.any([signal, stopping.signal]) });
       takeovers.start();
+      operator.start();
+      idle.start();
       return adopted.map(({ lease }) => ({ sandboxId: lease.sandboxId, actor: lease.actor }));
     },
     close({ terminate }) {

@@ -52,6 +52,8 @@ export type SandboxChanges = Partial<
     | "address"
     | "agentConfigHash"
     | "lastActiveAt"
+    | "unsavedSince"
+    | "noSleepBefore"
   >
 >;
 

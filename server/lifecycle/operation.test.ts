@@ -14,7 +14,7 @@ afterAll(() => test?.dispose());
 
 const verbs = Object.keys(lifecycleVerbs) as LifecycleVerb[];
 const begin = <Verb extends LifecycleVerb>(lease: Lease, verb: Verb) =>
-  beginOperation(test.leases, lease, { verb, deadlineMilliseconds: 1_000 });
+  beginOperation(test.leases, lease, { verb, reason: "asked", deadlineMilliseconds: 1_000 });
 const read = (sandboxId: string) =>
   test.database.transaction(test.actor, (tx) =>
     tx.select().from(operations).where(eq(operations.sandboxId, sandboxId)).orderBy(operations.startedAt),

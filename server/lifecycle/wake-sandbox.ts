@@ -1,13 +1,12 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { faultError, isAppError, isRefused } from "../errors.ts";
-import { createSerial } from "../lib/serial.ts";
-import { lifecycleVerbs } from "../protocol/lifecycle-verbs.ts";
+import { lifecycleVerbs, type OperationReason } from "../protocol/lifecycle-verbs.ts";
 import type { SandboxAddress } from "../protocol/sandbox.ts";
 import type { SandboxBackend } from "../sandboxes/sandbox-backend.ts";
 import type { SidecarClient } from "../sandboxes/sidecar-client.ts";
 import { endSandbox } from "./end-sandbox.ts";
 import { type Lease, type SandboxRecord, superseded } from "./lease.ts";
-import type { HeldSandbox, LifecycleContext } from "./lifecycle-context.ts";
+import { type HeldSandbox, type LifecycleContext, toHeld } from "./lifecycle-context.ts";
 import { openSidecar, requireHealth, sealBootSecret, waitForAgent } from "./open-sidecar.ts";
 import { beginOperation, type Operation } from "./operation.ts";
 import type { ReportPhase } from "./phase-reporter.ts";
@@ -18,8 +17,13 @@ interface Wake {
   lease: Lease;
   row: SandboxRecord;
   reportPhase: ReportPhase;
+  /** Of which this is the last part; a wake of its own when there is none. */
+  operation?: WakeOperation;
+  reason?: OperationReason;
   signal: AbortSignal;
 }
+
+type WakeOperation = Pick<Operation<"wake">, "phase" | "succeed" | "fail">;
 
 /** Where the sandbox of this wake is: that of its last life until there is a new one. */
 interface Whereabouts {
@@ -33,15 +37,14 @@ interface Whereabouts {
  */
 export async function wakeSandbox(context: LifecycleContext, wake: Wake): Promise<HeldSandbox> {
   const { leases, deadlines } = context;
-  const { lease, row, reportPhase, signal } = wake;
+  const { lease, row, reportPhase, reason = "needed", signal } = wake;
   const where: Whereabouts = { backend: context.backends.require(row.backend), address: row.address };
   const deadline = AbortSignal.timeout(deadlines.wakeMilliseconds);
   const bounded = AbortSignal.any([signal, deadline]);
-  const operation = await beginOperation(leases, lease, {
-    verb: "wake",
-    deadlineMilliseconds: deadlines.wakeMilliseconds,
-  });
+  const begin = { verb: "wake", reason, deadlineMilliseconds: deadlines.wakeMilliseconds } as const;
+  const operation: WakeOperation = wake.operation ?? (await beginOperation(leases, lease, begin));
   try {
+    if (wake.operation) await operation.phase("starting-sandbox");
     await leases.update(lease, {
       wantedState: lifecycleVerbs.wake.to,
       observedState: "provisioning",
@@ -58,9 +61,7 @@ export async function wakeSandbox(context: LifecycleContext, wake: Wake): Promis
     await leases.update(lease, { observedState: "running", stateCause, agentConfigHash: configHash, lastActiveAt });
     await operation.succeed();
     reportPhase({ phase: "running", message: "The sandbox is running" });
-    const lost = new AbortController();
-    const { backend } = where;
-    return { lease, backend, address, sidecar, lost, serial: createSerial(), configHash, configIsStale: false };
+    return toHeld({ lease, backend: where.backend, address, sidecar, configHash });
   } catch (error) {
     const known = isAppError(error) ? error : faultError("sandbox-start", { cause: error });
     const failure = deadline.aborted ? faultError("sandbox-start-late", { cause: error }) : known;
@@ -74,7 +75,7 @@ export async function wakeSandbox(context: LifecycleContext, wake: Wake): Promis
 
 async function boot(
   context: LifecycleContext,
-  wake: Wake & { where: Whereabouts; operation: Operation<"wake"> },
+  wake: Wake & { where: Whereabouts; operation: WakeOperation },
 ): Promise<{ address: SandboxAddress; sidecar: SidecarClient; configHash: string; stateCause: string | null }> {
   const { leases, secretBox, signingKey } = context;
   const { lease, row, where, reportPhase, operation, signal } = wake;
@@ -107,15 +108,17 @@ async function boot(
   await leases.update(lease, { address });
   const sidecar = await openSidecar(context, { lease, bootId, bootSecret, backend, address });
   await requireHealth(context, sidecar, signal);
-  await operation.phase("starting-agent");
-  reportPhase({ phase: "starting-agent", message: "Starting the agent" });
-  const { cause } = await context.wakeHistory({
+  await operation.phase("restoring");
+  reportPhase({ phase: "restoring", message: "Restoring the agent's memory" });
+  const { cause } = await context.archives.wakeHistory({
     actor: lease.actor,
     sandboxId,
     leaseEpoch: lease.epoch,
     sidecar,
     signal,
   });
+  await operation.phase("starting-agent");
+  reportPhase({ phase: "starting-agent", message: "Starting the agent" });
   await waitForAgent(context, sidecar, signal);
   return { address, sidecar, configHash: hash, stateCause: cause };
 }
@@ -126,7 +129,7 @@ async function boot(
  */
 async function endFailed(
   context: LifecycleContext,
-  failed: { lease: Lease; where: Whereabouts; operation: Operation<"wake">; cause: string; signal: AbortSignal },
+  failed: { lease: Lease; where: Whereabouts; operation: WakeOperation; cause: string; signal: AbortSignal },
 ): Promise<boolean> {
   const { lease, where, operation, cause, signal } = failed;
   try {

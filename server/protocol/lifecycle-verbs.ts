@@ -6,10 +6,10 @@ import type { SandboxState } from "./sandbox.ts";
  * The database refuses any other pair of verb and phase.
  */
 export const lifecycleVerbs = {
-  wake: { phases: ["starting-sandbox", "starting-agent", "running"], to: "running" },
+  wake: { phases: ["starting-sandbox", "restoring", "starting-agent", "running"], to: "running" },
   sleep: { phases: ["quiescing", "archiving", "terminating", "sleeping"], to: "sleeping" },
   recover: {
-    phases: ["archiving", "terminating", "starting-sandbox", "starting-agent", "running"],
+    phases: ["archiving", "terminating", "starting-sandbox", "restoring", "starting-agent", "running"],
     to: "running",
   },
   reset: { phases: ["forgetting", "archiving", "deleting", "terminating", "terminated"], to: "terminated" },
@@ -20,7 +20,37 @@ export type LifecycleVerb = keyof typeof lifecycleVerbs;
 export type OperationPhase<Verb extends LifecycleVerb = LifecycleVerb> =
   (typeof lifecycleVerbs)[Verb]["phases"][number];
 
-export const operationStates = ["running", "succeeded", "failed"] as const;
+/** Asked for until the holder of the sandbox's lease takes it up, then running until it ends in one of three ways. */
+export const operationStates = ["requested", "running", "succeeded", "failed", "cancelled"] as const;
+export type OperationState = (typeof operationStates)[number];
+
+/** Why an operation was begun. `needed`: a turn or a file wants the sandbox; `failed`: its last life ended badly. */
+export const operationReasons = [
+  "asked",
+  "needed",
+  "idle",
+  "server-stopped",
+  "failed",
+  "unreachable",
+  "other-version",
+  "damaged",
+] as const;
+export type OperationReason = (typeof operationReasons)[number];
+
+/** What a person who asks for it may choose. */
+export interface OperationOptions {
+  /** Of a reset: the files of all sessions go too, with their snapshots. */
+  files?: boolean;
+}
+
+/** When it entered which phase. */
+export interface PhaseTime {
+  phase: OperationPhase;
+  at: string;
+}
+
+/** From this phase on a sleep is decided: nobody can call it off any more. */
+export const decidedPhase: OperationPhase<"sleep"> = "terminating";
 
 /** What somebody who waits for a running sandbox is told, and finds in the session log. */
 export type WakePhaseName = OperationPhase<"wake" | "restart-agent"> | "failed";

@@ -2,7 +2,7 @@ import type { Database, Transaction } from "../../db/client.ts";
 import type { Actor } from "../auth/index.ts";
 import type { FileStore } from "../file-store/index.ts";
 import type { Logger } from "../lib/logger.ts";
-import { type RunningSandbox, writeUnderLease } from "../lifecycle/index.ts";
+import { type OwnedSandbox, writeUnderLease } from "../lifecycle/index.ts";
 
 export interface ArchiveContext {
   database: Database;
@@ -10,11 +10,6 @@ export interface ArchiveContext {
   logger: Pick<Logger, "info" | "warn" | "error">;
   /** Hears of each change of a session's snapshots or memory, so that its viewers can be told. Returns at once. */
   onSessionChanged?(sessionId: string): void;
-}
-
-/** A sandbox that runs under our lease, and whose it is. */
-export interface OwnedSandbox extends RunningSandbox {
-  actor: Actor;
 }
 
 /** One thing that is archived in generations: the history or HOME of a sandbox, or one session's workspace. */

@@ -3,9 +3,10 @@ import type { Database, Transaction } from "../../db/client.ts";
 import { archives, sandboxes } from "../../db/schema/index.ts";
 import type { Actor } from "../auth/index.ts";
 import type { StoredObject } from "../file-store/index.ts";
+import type { OwnedSandbox } from "../lifecycle/index.ts";
 import type { ArchiveNote } from "../protocol/archive/archive-answers.ts";
 import { tenantId, userId } from "../protocol/ids.ts";
-import { asHolder, type OwnedSandbox, type Subject, type Write } from "./archive-context.ts";
+import { asHolder, type Subject, type Write } from "./archive-context.ts";
 
 export type ArchiveRow = typeof archives.$inferSelect;
 

@@ -7,9 +7,10 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } 
 import { archives as archiveTable, sandboxes, sessions } from "../../db/schema/index.ts";
 import { createFileStore, type FileStore } from "../file-store/index.ts";
 import { createLogger } from "../lib/logger.ts";
+import type { OwnedSandbox } from "../lifecycle/index.ts";
 import { createLifecycleTest, ensure, type LifecycleTest, type TestServer } from "../lifecycle/test/test-lifecycle.ts";
 import { createSandboxPaths } from "../sandboxes/backends/local/sandbox-paths.ts";
-import type { OwnedSandbox, Subject } from "./archive-context.ts";
+import type { Subject } from "./archive-context.ts";
 import { createArchives } from "./create-archives.ts";
 import { newestHistoryKey, requireStoreKey } from "./store-keys.ts";
 

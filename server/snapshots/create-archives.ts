@@ -1,17 +1,14 @@
 import { and, eq, isNotNull } from "drizzle-orm";
-import { sessions } from "../../db/schema/index.ts";
+import { sandboxes, sessions } from "../../db/schema/index.ts";
 import { AppError, isAppError } from "../errors.ts";
 import { defaultLimits } from "../file-store/index.ts";
 import { bounded } from "../lib/bounded.ts";
 import { createSerial, type Serial } from "../lib/serial.ts";
-import {
-  type ArchiveContext,
-  asPerson,
-  cleanUpMilliseconds,
-  type OwnedSandbox,
-  type Subject,
-} from "./archive-context.ts";
-import { readSnapshots } from "./archive-rows.ts";
+import type { ArchiveRound, OwnedSandbox } from "../lifecycle/index.ts";
+import { causes } from "../protocol/causes.ts";
+import { type ArchiveContext, asHolder, asPerson, cleanUpMilliseconds, type Subject } from "./archive-context.ts";
+import { readGenerations, readSnapshots } from "./archive-rows.ts";
+import { forgetArchives } from "./forget-archives.ts";
 import type { Archives } from "./index.ts";
 import { openWorkspace } from "./open-workspace.ts";
 import { failAbandoned, removeArchive } from "./prune-archives.ts";
@@ -91,7 +88,7 @@ export function createArchives(context: ArchiveContext): TakesArchives {
     });
   };
 
-  async function listSubjects({ actor, sandboxId }: OwnedSandbox): Promise<Subject[]> {
+  async function listSubjects({ actor, sandboxId }: Pick<OwnedSandbox, "actor" | "sandboxId">): Promise<Subject[]> {
     const opened = await database.transaction(actor, (tx) =>
       tx
         .select({ id: sessions.id })
@@ -119,20 +116,31 @@ export function createArchives(context: ArchiveContext): TakesArchives {
       }),
     isReplacing: (sessionId) => replacing.has(sessionId),
     whenReplaced,
-    async archiveSandbox(sandbox, signal) {
+    async archiveSandbox(sandbox, { gently = false, only, signal }) {
+      const failures: ArchiveRound["failures"] = [];
       for (const subject of await listSubjects(sandbox)) {
+        if (only && subject.kind !== only) continue;
         try {
-          // Nobody waits for it, and people work meanwhile.
-          await take(sandbox, { subject, gently: true, signal });
+          await take(sandbox, { subject, gently, signal });
         } catch (error) {
           signal.throwIfAborted();
           sandbox.signal.throwIfAborted();
           // Not opened in this life, so unchanged; or gone.
           if (subject.kind === "workspace" && isAppError(error) && isUnopened(error.kind)) continue;
           logger.warn({ err: error, sandboxId: sandbox.sandboxId, ...subject }, "An archive was not taken");
+          failures.push({ savedAt: await savedAt(context, sandbox, subject), cause: causeOf(subject, error) });
         }
       }
+      if (!only && failures.length === 0) await noteSaved(context, sandbox);
+      return { failures };
     },
+    async savedUntil(sandbox) {
+      const times = await Promise.all(
+        (await listSubjects(sandbox)).map((subject) => savedAt(context, sandbox, subject)),
+      );
+      return new Date(Math.min(...times.map((time) => time.getTime())));
+    },
+    forget: (input) => forgetArchives(context, input),
     async removeSnapshots(actor, sessionId) {
       const signal = AbortSignal.timeout(cleanUpMilliseconds);
       for (const row of await readSnapshots(database, actor, sessionId)) {
@@ -145,6 +153,41 @@ export function createArchives(context: ArchiveContext): TakesArchives {
       if (abandoned + swept > 0) logger.info({ abandoned, swept }, "Unfinished archives were removed");
     },
   };
+}
+
+function causeOf({ kind }: Subject, error: unknown): string {
+  const what = { history: "The agent's memory", home: "The agent's settings", workspace: "The files of a session" }[
+    kind
+  ];
+  return `${what} could not be archived: ${isAppError(error) ? error.message : causes.internal.message}`;
+}
+
+/** Until when it is archived; what never was, since the sandbox exists. */
+async function savedAt(
+  { database }: ArchiveContext,
+  sandbox: Pick<OwnedSandbox, "actor" | "sandboxId">,
+  subject: Subject,
+): Promise<Date> {
+  const { newestFirst } = await readGenerations(database, sandbox, subject);
+  const newest = newestFirst.find(({ state }) => state === "verified");
+  if (newest) return newest.createdAt;
+  const [row] = await database.transaction(sandbox.actor, (tx) =>
+    tx.select({ createdAt: sandboxes.createdAt }).from(sandboxes).where(eq(sandboxes.id, sandbox.sandboxId)),
+  );
+  return row?.createdAt ?? new Date();
+}
+
+/** Nothing is on the disk only any more. */
+async function noteSaved(context: ArchiveContext, sandbox: OwnedSandbox): Promise<void> {
+  await asHolder(
+    context,
+    sandbox,
+  )((tx) =>
+    tx
+      .update(sandboxes)
+      .set({ unsavedSince: null })
+      .where(and(eq(sandboxes.id, sandbox.sandboxId), isNotNull(sandboxes.unsavedSince))),
+  );
 }
 
 function isUnopened(kind: string): boolean {

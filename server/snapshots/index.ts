@@ -1,10 +1,8 @@
 import type { Readable } from "node:stream";
 import type { Actor } from "../auth/index.ts";
+import type { OwnedSandbox, SandboxArchives } from "../lifecycle/index.ts";
 import type { Snapshot, SnapshotFiles, SnapshotRestored, SnapshotTaken } from "../protocol/snapshots.ts";
 import type { SidecarClient } from "../sandboxes/sidecar-client.ts";
-import type { OwnedSandbox } from "./archive-context.ts";
-
-export type { OwnedSandbox } from "./archive-context.ts";
 
 /** What a wake did about the agent's memory before the agent started. */
 export interface HistoryWake {
@@ -40,8 +38,15 @@ export interface Archives {
   isReplacing(sessionId: string): boolean;
   /** Resolves at once where none is, else when it is done, however that ended; `timeout` after its longest time. */
   whenReplaced(input: Restoring): Promise<void>;
-  /** Whatever changed since its newest archive, at low priority. One that fails is logged and does not hinder the others. */
-  archiveSandbox(sandbox: OwnedSandbox, signal: AbortSignal): Promise<void>;
+  /**
+   * Whatever changed since its newest archive, `gently` beside somebody's work. One that fails does not hinder the
+   * others; what is not archived now is said. Throws only when `signal`, or the sandbox's own, ends it.
+   */
+  archiveSandbox: SandboxArchives["archiveSandbox"];
+  /** Until when all that a sandbox holds is archived. */
+  savedUntil: SandboxArchives["savedUntil"];
+  /** Removes all archives of the agent's memory and HOME, of all epochs, with `files` those of the workspaces too. */
+  forget: SandboxArchives["forget"];
   /** Removes all snapshots of a session that is about to be removed. */
   removeSnapshots(actor: Actor, sessionId: string): Promise<void>;
   /** Cleans up what writers that are gone left behind, in the rows and in the store. */

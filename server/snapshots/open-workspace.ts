@@ -1,6 +1,7 @@
 import { AppError, isAppError } from "../errors.ts";
+import type { OwnedSandbox } from "../lifecycle/index.ts";
 import type { WorkspaceState } from "../protocol/archive/archive-answers.ts";
-import { type ArchiveContext, asHolder, type OwnedSandbox } from "./archive-context.ts";
+import { type ArchiveContext, asHolder } from "./archive-context.ts";
 import { type ArchiveRow, readGenerations } from "./archive-rows.ts";
 import { findMissed } from "./missed-archives.ts";
 import { clearRestoreRequest, type Replacing } from "./replace-workspace.ts";

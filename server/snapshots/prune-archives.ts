@@ -1,11 +1,5 @@
-import {
-  type ArchiveContext,
-  asHolder,
-  asPerson,
-  type OwnedSandbox,
-  type Subject,
-  type Write,
-} from "./archive-context.ts";
+import type { OwnedSandbox } from "../lifecycle/index.ts";
+import { type ArchiveContext, asHolder, asPerson, type Subject, type Write } from "./archive-context.ts";
 import { type ArchiveRow, deleteArchive, failArchive, listAbandoned, readGenerations } from "./archive-rows.ts";
 import { findSurplus } from "./kept-archives.ts";
 import { newestHistoryKey, requireStoreKey } from "./store-keys.ts";

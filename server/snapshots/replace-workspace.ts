@@ -1,5 +1,6 @@
 import { AppError, isAppError } from "../errors.ts";
-import { type ArchiveContext, asHolder, type OwnedSandbox, type Write } from "./archive-context.ts";
+import type { OwnedSandbox } from "../lifecycle/index.ts";
+import { type ArchiveContext, asHolder, type Write } from "./archive-context.ts";
 import { type ArchiveRow, readGenerations, setRestoreRequest } from "./archive-rows.ts";
 import { createSidecarArchives } from "./sidecar-archives.ts";
 import { openStoredArchive } from "./stored-archive.ts";

@@ -1,7 +1,8 @@
 import { AppError } from "../errors.ts";
 import { findStoreKey, type StoreKey, sandboxKey } from "../file-store/index.ts";
+import type { OwnedSandbox } from "../lifecycle/index.ts";
 import { sandboxId, tenantId } from "../protocol/ids.ts";
-import type { OwnedSandbox, Subject } from "./archive-context.ts";
+import type { Subject } from "./archive-context.ts";
 
 type Owner = Pick<OwnedSandbox, "actor" | "sandboxId">;
 

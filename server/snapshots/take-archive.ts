@@ -1,13 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { AppError, isAppError, isRefused } from "../errors.ts";
 import type { StoredObject } from "../file-store/index.ts";
-import {
-  type ArchiveContext,
-  asHolder,
-  cleanUpMilliseconds,
-  type OwnedSandbox,
-  type Subject,
-} from "./archive-context.ts";
+import type { OwnedSandbox } from "../lifecycle/index.ts";
+import { type ArchiveContext, asHolder, cleanUpMilliseconds, type Subject } from "./archive-context.ts";
 import { commitArchive, failArchive, type Generations, insertArchive, readGenerations } from "./archive-rows.ts";
 import { pruneArchives, publishHistory, removeArchive } from "./prune-archives.ts";
 import { type ArchiveMade, type CreateArchive, createSidecarArchives } from "./sidecar-archives.ts";

@@ -76,9 +76,14 @@ export async function compose(composition: Composition) {
     signingKey: createSigningKey(Buffer.alloc(32, 2)),
     createSidecarClient,
     agentConfig: gateway.agentConfig,
-    async wakeHistory({ sidecar, signal }) {
-      await sidecar.markRestored(signal);
-      return { cause: null };
+    archives: {
+      async wakeHistory({ sidecar, signal }) {
+        await sidecar.markRestored(signal);
+        return { cause: null };
+      },
+      archiveSandbox: async () => ({ failures: [] }),
+      savedUntil: async () => new Date(0),
+      forget: async () => {},
     },
     homeId: home,
     home: { id: home, machine: "test" },
