@@ -59,6 +59,7 @@ export async function createTestSandbox(): Promise<TestSandbox> {
     agentPort: await freePort(),
     agentConfig: agentConfig("first"),
     proxyEgress: true,
+    ownPidNamespace: false,
   };
 
   async function boot(changes: Partial<SidecarLaunch> = {}): Promise<TestBoot> {

@@ -137,6 +137,10 @@ function createDirectSidecar(url: string, authorization: string): SidecarClient 
     restartAgent: refuse,
     prepareWorkspace: refuse,
     removeWorkspace: refuse,
+    quiesce: refuse,
+    resume: refuse,
+    freezeHolds: refuse,
+    activity: refuse,
   };
 }
 

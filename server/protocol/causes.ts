@@ -86,6 +86,10 @@ export const causes = {
     kind: "unavailable",
     message: "The agent is being started. Try again in a moment.",
   },
+  "agent-frozen": {
+    kind: "conflict",
+    message: "The agent is paused while the sandbox is saved. Try again in a moment.",
+  },
   "agent-start": {
     kind: "unavailable",
     message:

@@ -1,7 +1,7 @@
 import { z } from "zod";
 
 /** Raised when a server and an older sidecar would misunderstand each other. */
-export const sidecarProtocol = 3;
+export const sidecarProtocol = 4;
 
 /** Stands in the agent's configuration for the sidecar's loopback address, which only the sidecar knows. */
 export const sidecarOrigin = "http://sidecar.invalid";
@@ -38,6 +38,11 @@ export const sidecarLaunch = z.object({
   agentConfig: z.record(z.string(), z.unknown()),
   /** Hosts that leave through the CONNECT proxy are decided by the server; false under `host`, where the network is the machine's. */
   proxyEgress: z.boolean(),
+  /**
+   * Whether the sandbox has a pid namespace of its own, in which a signal may go to every process; false where the
+   * processes of the machine are in sight.
+   */
+  ownPidNamespace: z.boolean(),
 });
 export type SidecarLaunch = z.infer<typeof sidecarLaunch>;
 
@@ -109,6 +114,53 @@ export const filesChanged = z.object({ paths: z.array(z.string()), all: z.boolea
 export const agentLog = z.object({
   lines: z.array(z.object({ number: z.number(), at: z.number(), stream: z.string(), text: z.string() })),
 });
+
+/**
+ * `POST /quiesce`, body `{}`: stops the agent and everything that it started, so that nothing changes while the sandbox
+ * is archived. Answered once all of it stands still; while that holds, again with the same id. What cannot be stopped
+ * within seconds goes on, and is named in the refusal. `frozen` is the number of processes. Ends with `POST /resume`,
+ * and by itself once no signed request has come for `freezeMilliseconds`.
+ */
+export const quiesced = z.object({ freezeId: z.string(), frozen: z.number().int() });
+export type Quiesced = z.infer<typeof quiesced>;
+
+/** `POST /resume`, body `{}`: false when nothing was frozen. */
+export const resumed = z.object({ resumed: z.boolean() });
+export type Resumed = z.infer<typeof resumed>;
+
+/** `POST /freeze-holds`: whether nothing of the agent has moved since that `quiesce`. */
+export const freezeHoldsInput = z.object({ freezeId: z.string() });
+export const freezeHolds = z.object({ holds: z.boolean() });
+export type FreezeHolds = z.infer<typeof freezeHolds>;
+
+export const freezeMilliseconds = 30_000;
+
+/** The code of a refusal: the agent is frozen, and so nothing is asked of it. */
+export const agentFrozenCode = "agent-frozen";
+
+const runningProcess = z.object({
+  pid: z.number().int(),
+  /** At most 200 characters. */
+  command: z.string(),
+  /** Both since the last look at this process, or since its start at the first one; with children that have ended. */
+  cpuMilliseconds: z.number(),
+  writtenBytes: z.number(),
+  startedAt: z.string(),
+});
+
+/** `GET /activity`: what goes on besides opencode itself. */
+export const sandboxActivity = z.object({
+  /** The last look; null at the first one of a boot. */
+  since: z.string().nullable(),
+  /** At most 50, the busiest first; `more` are left out. */
+  processes: z.array(runningProcess),
+  more: z.number().int(),
+  /** That programs of the agent listen on, without its own; at most 50. */
+  ports: z.array(z.number().int()),
+  /** In any session's workspace, without what tools make again. */
+  lastFileChangeAt: z.string().nullable(),
+});
+export type SandboxActivity = z.infer<typeof sandboxActivity>;
 
 /** Every refusal of the sidecar. */
 export const sidecarProblem = z.object({

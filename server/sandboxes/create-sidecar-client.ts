@@ -6,7 +6,15 @@ import type { Dispatcher } from "undici";
 import { faultError } from "../errors.ts";
 import { heartbeatMilliseconds } from "../protocol/limits.ts";
 import { checkAnswer, hashBody, signatureHeaders, signRequest, streamedBody } from "../protocol/request-signature.ts";
-import { type NumberedEvent, numberedEvent, sidecarHealth } from "../protocol/sidecar.ts";
+import {
+  freezeHolds,
+  type NumberedEvent,
+  numberedEvent,
+  quiesced,
+  resumed,
+  sandboxActivity,
+  sidecarHealth,
+} from "../protocol/sidecar.ts";
 import { downloadStream } from "./download-stream.ts";
 import type { SandboxDoor } from "./sandbox-backend.ts";
 import { collect, refusal, translate } from "./sidecar-answer.ts";
@@ -30,6 +38,8 @@ const maxSilence = 300_000;
 // The sidecar says in between that it lives.
 const maxEventSilence = 3 * heartbeatMilliseconds.sidecar + 5_000;
 const agentDeadline = 60_000;
+// The sidecar bounds them itself, by a few seconds.
+const freezeDeadline = 10_000;
 // A restore or a removal that is under way is waited for.
 const workspaceDeadline = 120_000;
 
@@ -82,6 +92,9 @@ export function createSidecarClient(options: SidecarClientOptions): SidecarClien
     return { status, headers, body: Readable.from([bytes], { objectMode: false }) };
   }
 
+  const post = (path: string, json: unknown, signal: AbortSignal) =>
+    client.json({ method: "POST", path, json, timeoutMilliseconds: freezeDeadline, signal });
+
   const client: SidecarClient = {
     sandboxId,
     bootId,
@@ -133,6 +146,19 @@ export function createSidecarClient(options: SidecarClientOptions): SidecarClien
     async removeWorkspace(sessionId, signal) {
       const path = `/workspaces/${encodeURIComponent(sessionId)}`;
       await client.json({ method: "DELETE", path, timeoutMilliseconds: workspaceDeadline, signal });
+    },
+    async quiesce(signal) {
+      return quiesced.parse(await post("/quiesce", {}, signal));
+    },
+    async resume(signal) {
+      return resumed.parse(await post("/resume", {}, signal));
+    },
+    async freezeHolds(freezeId, signal) {
+      return freezeHolds.parse(await post("/freeze-holds", { freezeId }, signal));
+    },
+    async activity(signal) {
+      const request = { method: "GET", path: "/activity", timeoutMilliseconds: freezeDeadline, signal } as const;
+      return sandboxActivity.parse(await client.json(request));
     },
     async *events(after, signal) {
       const path = `/agent-events?after=${after}`;

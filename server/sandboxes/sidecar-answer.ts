@@ -1,7 +1,7 @@
 import type { Readable } from "node:stream";
 import { AppError, type ErrorKind, faultError, isAppError, isErrorKind } from "../errors.ts";
 import { causes } from "../protocol/causes.ts";
-import { sidecarProblem, supersededCode } from "../protocol/sidecar.ts";
+import { agentFrozenCode, sidecarProblem, supersededCode } from "../protocol/sidecar.ts";
 
 const maxWholeBytes = 64 * 1024 * 1024;
 
@@ -23,6 +23,7 @@ const kindByStatus: Record<number, ErrorKind> = { 404: "not-found", 409: "confli
 export function refusal(status: number, text: string): AppError {
   const problem = sidecarProblem.safeParse(parsed(text)).data?.error;
   if (problem?.code === supersededCode) return superseded(problem.message);
+  if (problem?.code === agentFrozenCode) return faultError("agent-frozen");
   if (problem && isErrorKind(problem.kind) && problem.kind !== "unauthenticated") {
     return new AppError(problem.kind, problem.message);
   }

@@ -1,5 +1,12 @@
 import type { Readable } from "node:stream";
-import type { NumberedEvent, SidecarHealth } from "../protocol/sidecar.ts";
+import type {
+  FreezeHolds,
+  NumberedEvent,
+  Quiesced,
+  Resumed,
+  SandboxActivity,
+  SidecarHealth,
+} from "../protocol/sidecar.ts";
 
 export interface SidecarRequest {
   method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
@@ -78,6 +85,16 @@ export interface SidecarClient {
    */
   prepareWorkspace(sessionId: string, signal: AbortSignal): Promise<{ directory: string }>;
   removeWorkspace(sessionId: string, signal: AbortSignal): Promise<void>;
+  /**
+   * Freezes the agent and all that it started. Idempotent while that holds. Throws when something does not stand still
+   * in time; then all of it goes on. While it is frozen, what is asked of the agent is refused (fault `agent-frozen`).
+   */
+  quiesce(signal: AbortSignal): Promise<Quiesced>;
+  /** Idempotent. */
+  resume(signal: AbortSignal): Promise<Resumed>;
+  /** Whether nothing of the agent has moved since; as every request, it also puts off the thaw by itself. */
+  freezeHolds(freezeId: string, signal: AbortSignal): Promise<FreezeHolds>;
+  activity(signal: AbortSignal): Promise<SandboxActivity>;
   /** Ends with an error when the connection is lost; the caller reconnects after the last number it applied. */
   events(after: number, signal: AbortSignal): AsyncIterable<NumberedEvent>;
 }

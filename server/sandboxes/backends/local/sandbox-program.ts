@@ -23,7 +23,7 @@ export interface ProgramOptions {
 /** How the sidecar is started, and what of its launch depends on where it runs. */
 export interface SandboxProgram {
   program: SidecarProgram;
-  launch: Pick<SidecarLaunch, "door" | "server" | "workspace" | "programs" | "proxyEgress">;
+  launch: Pick<SidecarLaunch, "door" | "server" | "workspace" | "programs" | "proxyEgress" | "ownPidNamespace">;
 }
 
 export async function planSandbox(options: ProgramOptions): Promise<SandboxProgram> {
@@ -44,6 +44,7 @@ function planHost({ paths, programs, searchPath }: ProgramOptions): SandboxProgr
         path: searchPath,
       },
       proxyEgress: false,
+      ownPidNamespace: false,
     },
   };
 }
@@ -85,6 +86,7 @@ async function planSandboxed(
       workspace: "/workspace",
       programs: { opencode: "/opt/dormouse/opencode", ripgrepDirectory: "/opt/dormouse/rg", path: insidePath },
       proxyEgress: true,
+      ownPidNamespace: true,
     },
   };
 }

@@ -68,6 +68,7 @@ export function createProcessBackend({ home, programs, searchPath, serverUrl }: 
         programs: { opencode: opencode.path, ripgrepDirectory: dirname(ripgrep.path), path: searchPath },
         agentPort,
         proxyEgress: true,
+        ownPidNamespace: false,
       });
       await untilDoorOpens(doorPort, started.ended, signal);
       return toAddress({ doorPort, agentPort });
