@@ -24,6 +24,8 @@ export async function adoptSandbox(context: LifecycleContext, adoption: Adoption
   if (await settleOpen(context, adoption)) return null;
   const outcome = await prove(context, adoption);
   if ("sidecar" in outcome) {
+    // Its server may have been putting it to sleep.
+    await outcome.sidecar.resume(signal);
     return toHeld({ lease, backend, ...outcome, configHash: row.agentConfigHash });
   }
   signal.throwIfAborted();

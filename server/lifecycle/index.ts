@@ -1,4 +1,4 @@
-import type { Actor, Viewer } from "../auth/index.ts";
+import type { Actor } from "../auth/index.ts";
 import type { WakePhaseName } from "../protocol/lifecycle-verbs.ts";
 import type { SidecarClient } from "../sandboxes/sidecar-client.ts";
 import type { OperationRow } from "./operation.ts";
@@ -78,7 +78,7 @@ export interface Lifecycle {
    * Asks for something to be done to a sandbox as a whole, by whoever holds its lease. The same verb joins what is
    * open. `conflict` says what is in the way; `not-found` for what is unknown or out of the viewer's reach.
    */
-  request(viewer: Viewer, request: OperationRequest): Promise<OperationRow>;
+  request(viewer: Actor, request: OperationRequest): Promise<OperationRow>;
   /** A turn of this sandbox is over: what waited for the agent to be idle is done now. */
   turnEnded(sandboxId: string): void;
   /** Boot: re-adopts what is healthy; resolves with the sandboxes that this process now holds. */

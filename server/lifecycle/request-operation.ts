@@ -1,6 +1,6 @@
 import { and, eq, inArray, sql } from "drizzle-orm";
 import { operations, sandboxes } from "../../db/schema/index.ts";
-import type { Viewer } from "../auth/index.ts";
+import type { Actor } from "../auth/index.ts";
 import { AppError } from "../errors.ts";
 import {
   decidedPhase,
@@ -38,7 +38,7 @@ const callsOffSleep: readonly LifecycleVerb[] = ["wake", "recover", "reset"];
  */
 export async function requestOperation(
   { database, deadlines }: Pick<LifecycleContext, "database" | "deadlines">,
-  viewer: Viewer,
+  viewer: Actor,
   { sandboxId, verb, options = {} }: OperationRequest,
 ): Promise<OperationRow> {
   return database.transaction(viewer, async (tx) => {

@@ -8,6 +8,7 @@ import { archives as archiveTable, sandboxes, sessions } from "../../db/schema/i
 import { createFileStore, type FileStore } from "../file-store/index.ts";
 import { createLogger } from "../lib/logger.ts";
 import type { OwnedSandbox } from "../lifecycle/index.ts";
+import { noArchives } from "../lifecycle/test/test-composition.ts";
 import { createLifecycleTest, ensure, type LifecycleTest, type TestServer } from "../lifecycle/test/test-lifecycle.ts";
 import { createSandboxPaths } from "../sandboxes/backends/local/sandbox-paths.ts";
 import type { Subject } from "./archive-context.ts";
@@ -49,7 +50,7 @@ const archivesOn = (fileStore: FileStore) =>
   createArchives({ database: test.database, fileStore, logger: createLogger("silent") });
 
 async function wake(): Promise<void> {
-  server = await test.startServer({ agent, lifecycle: { wakeHistory: (input) => archives.wakeHistory(input) } });
+  server = await test.startServer({ agent, lifecycle: { archives: { ...noArchives, wakeHistory: (input) => archives.wakeHistory(input) } } });
   sandbox = { ...(await ensure(server, { actor: test.actor, sessionId })), actor: test.actor };
 }
 

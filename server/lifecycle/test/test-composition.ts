@@ -13,12 +13,23 @@ import { createTestBackend } from "../../sandboxes/backends/local/test/test-back
 import { createSidecarClient } from "../../sandboxes/index.ts";
 import { createSandboxBackends } from "../../sandboxes/sandbox-backends.ts";
 import { createLifecycle } from "../create-lifecycle.ts";
-import type { LifecycleOptions } from "../lifecycle-context.ts";
+import type { LifecycleOptions, SandboxArchives } from "../lifecycle-context.ts";
 import { createSigningKey } from "../signing-key.ts";
 
 export const projectRoot = resolve(import.meta.dirname, "../../..");
 
 export const createTestSecretBox = () => createSecretBox(Buffer.alloc(32, 1));
+
+/** For tests in which nothing is kept but the disk. */
+export const noArchives: SandboxArchives = {
+  async wakeHistory({ sidecar, signal }) {
+    await sidecar.markRestored(signal);
+    return { cause: null };
+  },
+  archiveSandbox: async () => ({ failures: [] }),
+  savedUntil: async () => new Date(0),
+  forget: async () => {},
+};
 
 export interface Composition {
   applicationUrl: string;
@@ -76,15 +87,7 @@ export async function compose(composition: Composition) {
     signingKey: createSigningKey(Buffer.alloc(32, 2)),
     createSidecarClient,
     agentConfig: gateway.agentConfig,
-    archives: {
-      async wakeHistory({ sidecar, signal }) {
-        await sidecar.markRestored(signal);
-        return { cause: null };
-      },
-      archiveSandbox: async () => ({ failures: [] }),
-      savedUntil: async () => new Date(0),
-      forget: async () => {},
-    },
+    archives: noArchives,
     homeId: home,
     home: { id: home, machine: "test" },
     logger,
