@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { uuidPattern } from "../server/protocol/ids.ts";
-import { type SidecarHealth, sidecarProtocol } from "../server/protocol/sidecar.ts";
+import { freezeHoldsInput, type SidecarHealth, sidecarProtocol } from "../server/protocol/sidecar.ts";
 import type { Route } from "./door/door.ts";
 import type { Exchange } from "./door/exchange.ts";
 import { proxyToAgent } from "./door/proxy-to-agent.ts";
@@ -11,6 +11,8 @@ import { deleteFile, listFiles, moveFile, readFile, statFile, writeFile } from "
 import { serveWatch } from "./files/serve-watch.ts";
 import type { Workspaces } from "./files/workspaces.ts";
 import type { History } from "./history/history.ts";
+import type { Activity } from "./processes/activity.ts";
+import type { Freezer } from "./processes/freezer.ts";
 import { Problem } from "./sidecar-problem.ts";
 import type { WorkspaceSnapshots } from "./snapshots/workspace-snapshots.ts";
 import { agentImport, type ImportIntoAgent } from "./supervisor/agent-import.ts";
@@ -30,6 +32,8 @@ export interface RoutesOptions {
   importIntoAgent: ImportIntoAgent;
   history: History;
   snapshots: WorkspaceSnapshots;
+  freezer: Freezer;
+  activity: Activity;
 }
 
 const uuid = `(${uuidPattern})`;
@@ -38,6 +42,7 @@ const restart = z.object({ config: z.record(z.string(), z.unknown()).optional() 
 export function createRoutes(options: RoutesOptions): Route[] {
   const { sandboxId, bootId, workspace, supervisor, events, log, workspaces, importIntoAgent, history, snapshots } =
     options;
+  const { freezer, activity } = options;
   const changes = { root: workspace, locks: options.locks };
   const health = (): SidecarHealth => ({
     protocol: sidecarProtocol,
@@ -88,7 +93,9 @@ export function createRoutes(options: RoutesOptions): Route[] {
       method: "POST",
       path: /^\/agent\/restart$/,
       async handle({ body, json }) {
-        await supervisor.restart(parseJson(await body(), restart).config);
+        const { config } = parseJson(await body(), restart);
+        freezer.requireAwake();
+        await supervisor.restart(config);
         json(202, health());
       },
     },
@@ -99,6 +106,7 @@ export function createRoutes(options: RoutesOptions): Route[] {
         const input = parseJson(await body(), agentImport);
         if (supervisor.gate === "closed")
           throw new Problem("unavailable", "The agent is still waiting for its history.");
+        freezer.requireAwake();
         await importIntoAgent(input, signal);
         json(200, {});
       },
@@ -107,8 +115,36 @@ export function createRoutes(options: RoutesOptions): Route[] {
     {
       method: "*",
       path: /^\/agent(\/.*)$/,
-      handle: (exchange, [path = "/"]) => proxyToAgent(exchange, path, supervisor),
+      handle(exchange, [path = "/"]) {
+        freezer.requireAwake();
+        return proxyToAgent(exchange, path, supervisor);
+      },
     },
+    {
+      method: "POST",
+      path: /^\/quiesce$/,
+      async handle({ body, json }) {
+        await body();
+        json(200, await freezer.freeze());
+      },
+    },
+    {
+      method: "POST",
+      path: /^\/resume$/,
+      async handle({ body, json }) {
+        await body();
+        json(200, { resumed: await freezer.thaw() });
+      },
+    },
+    {
+      method: "POST",
+      path: /^\/freeze-holds$/,
+      async handle({ body, json }) {
+        const { freezeId } = parseJson(await body(), freezeHoldsInput);
+        json(200, { holds: await freezer.holds(freezeId) });
+      },
+    },
+    { method: "GET", path: /^\/activity$/, handle: async ({ json }) => json(200, await activity.look()) },
     { method: "GET", path: /^\/files\/list$/, handle: (exchange) => listFiles(exchange, workspace) },
     { method: "GET", path: /^\/files\/stat$/, handle: (exchange) => statFile(exchange, workspace) },
     { method: "GET", path: /^\/files\/read$/, handle: (exchange) => readFile(exchange, workspace) },

@@ -17,13 +17,17 @@ import { createWorkspaces } from "./files/workspaces.ts";
 import { createHistory } from "./history/history.ts";
 import { createHistoryMarker } from "./history/history-marker.ts";
 import { layoutOf, makeLayout, recoverLayout } from "./layout.ts";
+import { createActivity } from "./processes/activity.ts";
+import { createAgentProcesses } from "./processes/agent-processes.ts";
+import { createFreezer } from "./processes/freezer.ts";
+import { endMarked } from "./processes/marked-processes.ts";
+import { isAlive, type ProcessIdentity, readProcess } from "./processes/process-table.ts";
 import { createWorkspaceLives } from "./snapshots/workspace-lives.ts";
 import { createWorkspaceSnapshots } from "./snapshots/workspace-snapshots.ts";
 import { agentEnvironment, agentMark } from "./supervisor/agent-environment.ts";
 import { createAgentImport } from "./supervisor/agent-import.ts";
 import { createAgentLog } from "./supervisor/agent-log.ts";
 import { launchAgent } from "./supervisor/agent-process.ts";
-import { endMarked, identify } from "./supervisor/marked-processes.ts";
 import { endPreviousLife, recordAgent } from "./supervisor/previous-life.ts";
 import { createSupervisor } from "./supervisor/supervisor.ts";
 import { createWorkspaceLocks } from "./workspace-locks.ts";
@@ -54,28 +58,37 @@ export async function createSidecar(launch: SidecarLaunch, report: (message: str
     log.add("sidecar", message);
     report(message);
   };
+  let agent: ProcessIdentity | null = null;
+  const agentPid = () => (agent && isAlive(agent) ? agent.pid : null);
+  const processes = createAgentProcesses({
+    mark: agentMark(sandboxId),
+    ownPidNamespace: launch.ownPidNamespace,
+    agentPid,
+  });
+  const freezer = createFreezer({ processes, report: note });
   const supervisor = createSupervisor({
     config: launch.agentConfig,
     configPath: layout.agentConfig,
     agentPort,
-    ...createAgentFollower(events),
+    ...createAgentFollower({ events, lastFrozenAt: freezer.lastFrozenAt }),
     report: note,
     async cleanUp() {
       await endPreviousLife(previous);
     },
     async launch() {
+      await freezer.untilAwake();
       // In memory here and in opencode's environment, nowhere else.
       const password = randomBytes(24).toString("base64url");
-      const agent = launchAgent({
+      const launched = launchAgent({
         opencode: programs.opencode,
         workingDirectory: layout.home,
         environment: agentEnvironment({ layout, sandboxId, programs, agentPort, proxyEgress, password }),
         password,
         log,
       });
-      const identity = await identify(agent.pid);
-      if (identity) await recordAgent(layout.agentRecord, identity);
-      return agent;
+      agent = readProcess(launched.pid);
+      if (agent) await recordAgent(layout.agentRecord, agent);
+      return launched;
     },
   });
 
@@ -90,6 +103,7 @@ export async function createSidecar(launch: SidecarLaunch, report: (message: str
   const lives = createWorkspaceLives(layout.workspaceLives, bootId);
   const known = createKnownArchives({ directory: layout.knownArchives });
   const marker = createHistoryMarker(layout.historyMarker, bootId);
+  const doorPort = launch.door.kind === "address" ? launch.door.port : undefined;
   const door = createDoor({
     routes: createRoutes({
       sandboxId,
@@ -115,8 +129,21 @@ export async function createSidecar(launch: SidecarLaunch, report: (message: str
       }),
       history: createHistory({ layout, marker, gate: supervisor, exclusive, known, report: note }),
       snapshots: createWorkspaceSnapshots({ layout, lives, known, locks }),
+      freezer,
+      activity: createActivity({
+        processes,
+        agentPid,
+        ownPorts: () => [agentPort, supervisor.address()?.port, doorPort].filter((port) => port !== undefined),
+        sessions: layout.sessions,
+      }),
     }),
-    verifier: createRequestVerifier({ sandboxId, bootId, publicKey, onTakenOver: agentDoor.cutCalls }),
+    verifier: createRequestVerifier({
+      sandboxId,
+      bootId,
+      publicKey,
+      onSigned: freezer.putOff,
+      onTakenOver: agentDoor.cutCalls,
+    }),
     bootSecret,
     identity: { sandboxId, bootId, publicKey },
     report: note,
@@ -128,6 +155,7 @@ export async function createSidecar(launch: SidecarLaunch, report: (message: str
       door.close();
       await Promise.all([
         supervisor.stop(),
+        freezer.end(),
         Promise.race([known.flushed(), sleep(flushMilliseconds, undefined, { ref: false })]),
       ]);
       await endMarked(agentMark(sandboxId)).catch((error: Error) => report(error.message));

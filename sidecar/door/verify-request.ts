@@ -21,6 +21,8 @@ export interface RequestVerifierOptions {
   sandboxId: string;
   bootId: string;
   publicKey: KeyObject;
+  /** The server is there. */
+  onSigned?: () => void;
   /** Another server has taken over the sandbox. */
   onTakenOver?: () => void;
   now?: () => number;
@@ -35,7 +37,7 @@ export function findNonce(headers: IncomingHttpHeaders): string | null {
 }
 
 export function createRequestVerifier(options: RequestVerifierOptions): RequestVerifier {
-  const { sandboxId, bootId, publicKey, onTakenOver, now = Date.now, maxNonces = 200_000 } = options;
+  const { sandboxId, bootId, publicKey, onSigned, onTakenOver, now = Date.now, maxNonces = 200_000 } = options;
   // Only nonces of well-signed requests get in, in the order of their arrival, which is nearly that of their end.
   const seen = new Map<string, number>();
   let highestEpoch = 0;
@@ -87,6 +89,7 @@ export function createRequestVerifier(options: RequestVerifierOptions): RequestV
       }
       remember(nonce, time);
       fence(leaseEpoch);
+      onSigned?.();
       return { bodyHash };
     },
   };

@@ -14,7 +14,13 @@ export interface AgentFollower {
   detach(input: { life: number; cause: string }): Promise<void>;
 }
 
-export function createAgentFollower(events: EventBuffer): AgentFollower {
+export function createAgentFollower({
+  events,
+  lastFrozenAt,
+}: {
+  events: EventBuffer;
+  lastFrozenAt(): number;
+}): AgentFollower {
   let connection: Promise<string> | null = null;
 
   async function read(input: {
@@ -28,6 +34,7 @@ export function createAgentFollower(events: EventBuffer): AgentFollower {
       let connected = false;
       connection = readAgentEvents({
         address,
+        lastFrozenAt,
         signal,
         onConnected() {
           connected = true;

@@ -1,14 +1,12 @@
-import { execFile } from "node:child_process";
 import { mkdir, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import type { KnownArchives } from "../archive/known-archives.ts";
 import { removeTree } from "../archive/remove-tree.ts";
+import { runHelper } from "../processes/helper-programs.ts";
 import { codeOf, Problem } from "../sidecar-problem.ts";
 import type { WorkspaceLives } from "../snapshots/workspace-lives.ts";
 import type { WorkspaceLocks } from "../workspace-locks.ts";
 
-const run = promisify(execFile);
 const deadline = 20_000;
 
 export interface Workspaces {
@@ -51,7 +49,7 @@ export function createWorkspaces({ sessions, replaced, path, lives, known, locks
 
   async function git(directory: string, ...rest: string[]): Promise<void> {
     try {
-      await run("git", ["-C", directory, ...rest], { env: environment as NodeJS.ProcessEnv, timeout: deadline });
+      await runHelper("git", ["-C", directory, ...rest], { environment, timeout: deadline });
     } catch (error) {
       if (codeOf(error) === "ENOENT") throw new Problem("unavailable", "The sandbox has no git.");
       throw error;

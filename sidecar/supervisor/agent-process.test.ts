@@ -2,10 +2,10 @@ import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { readProcess } from "../processes/process-table.ts";
 import { waitUntil } from "../test-sidecar.ts";
 import { createAgentLog } from "./agent-log.ts";
 import { launchAgent } from "./agent-process.ts";
-import { identify } from "./marked-processes.ts";
 
 /** Programs that behave as opencode does on its bad days. */
 describe("an agent's process", () => {
@@ -48,10 +48,10 @@ describe("an agent's process", () => {
     );
     await ready();
     const child = Number(await readFile(out, "utf8"));
-    expect(await identify(child)).not.toBeNull();
+    expect(readProcess(child)).not.toBeNull();
     await Promise.all([agent.end(), agent.end()]);
     expect(await agent.exited).toContain("SIGKILL");
-    await waitUntil(async () => (await identify(child)) === null, "the end of its child");
+    await waitUntil(() => readProcess(child) === null, "the end of its child");
   });
 
   it("that ends before it listens leaves its last words", async () => {

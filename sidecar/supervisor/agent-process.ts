@@ -2,8 +2,8 @@ import { spawn } from "node:child_process";
 import { get } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
+import { readProcess, signalPid } from "../processes/process-table.ts";
 import type { AgentLog } from "./agent-log.ts";
-import { signalGroup } from "./marked-processes.ts";
 
 export interface AgentAddress {
   host: string;
@@ -19,7 +19,7 @@ export interface AgentProcess {
   healthy(): Promise<{ address: AgentAddress; version: string }>;
   /** Resolves with the cause, in words. */
   exited: Promise<string>;
-  /** SIGTERM, once more, then SIGKILL to its whole group. Resolves when it has ended. Idempotent. */
+  /** SIGTERM, once more, then SIGKILL to its whole group; SIGKILL at once when it is stopped. Resolves when it has ended. Idempotent. */
   end(): Promise<void>;
 }
 
@@ -74,13 +74,16 @@ export function launchAgent(launch: AgentLaunch): AgentProcess {
   async function end(): Promise<void> {
     if (child.pid === undefined) return;
     for (const { signal, wait } of escalation) {
-      if (child.exitCode === null && child.signalCode === null) signalGroup(child.pid, signal);
+      // One that is stopped hears nothing else.
+      const isStopped = readProcess(child.pid)?.state === "T";
+      const heard = isStopped ? "SIGKILL" : signal;
+      if (child.exitCode === null && child.signalCode === null) signalPid(-child.pid, heard);
       const late = new AbortController();
       await Promise.race([exited, sleep(wait, undefined, { signal: late.signal }).catch(() => {})]);
       late.abort();
     }
     // Nothing of the group outlives its leader.
-    signalGroup(child.pid, "SIGKILL");
+    signalPid(-child.pid, "SIGKILL");
   }
 
   return {

@@ -1,12 +1,13 @@
 import { readFile, rename, rm, writeFile } from "node:fs/promises";
 import { z } from "zod";
+import { endMarked } from "../processes/marked-processes.ts";
+import { isAlive, type ProcessIdentity, signalPid } from "../processes/process-table.ts";
 import { agentMark } from "./agent-environment.ts";
-import { endMarked, isAlive, type ProcessIdentity, signalGroup } from "./marked-processes.ts";
 
 const record = z.object({ pid: z.number().int(), startTime: z.string() });
 
-export async function recordAgent(path: string, identity: ProcessIdentity): Promise<void> {
-  await writeFile(`${path}.new`, JSON.stringify(identity));
+export async function recordAgent(path: string, { pid, startTime }: ProcessIdentity): Promise<void> {
+  await writeFile(`${path}.new`, JSON.stringify({ pid, startTime }));
   await rename(`${path}.new`, path);
 }
 
@@ -18,7 +19,7 @@ export async function endPreviousLife({ path, sandboxId }: { path: string; sandb
   const text = await readFile(path, "utf8").catch(() => "null");
   const recorded = record.safeParse(safeJson(text)).data;
   const ended = await endMarked(agentMark(sandboxId));
-  if (recorded && (await isAlive(recorded))) signalGroup(recorded.pid, "SIGKILL");
+  if (recorded && isAlive(recorded)) signalPid(-recorded.pid, "SIGKILL");
   await rm(path, { force: true });
   return ended;
 }

@@ -24,13 +24,16 @@ export interface AgentEventReading {
   address: AgentAddress;
   onConnected(): void;
   onEvent(event: GlobalEvent): void;
+  /** The last moment at which it could not speak, by `performance.now()`. */
+  lastFrozenAt(): number;
   signal: AbortSignal;
 }
 
 /** Reads opencode's events over one connection of its own. Resolves with the reason why it ended. */
-export function readAgentEvents({ address, onConnected, onEvent, signal }: AgentEventReading): Promise<string> {
+export function readAgentEvents(reading: AgentEventReading): Promise<string> {
   return new Promise((resolve) => {
-    const { host, port, authorization } = address;
+    const { onConnected, onEvent, lastFrozenAt, signal } = reading;
+    const { host, port, authorization } = reading.address;
     const headers = { authorization, accept: "text/event-stream" };
     const request = get({ host, port, path: "/global/event", headers, agent: false, signal });
     const late = setTimeout(() => request.destroy(new Error("no answer")), connectDeadline);
@@ -39,7 +42,12 @@ export function readAgentEvents({ address, onConnected, onEvent, signal }: Agent
       request.destroy();
       resolve(reason);
     };
-    request.setTimeout(maxSilence, () => request.destroy(new Error("silence")));
+    request.setTimeout(maxSilence);
+    request.on("timeout", () => {
+      // It has that long again after a freeze.
+      if (performance.now() - lastFrozenAt() < maxSilence) request.setTimeout(maxSilence);
+      else request.destroy(new Error("silence"));
+    });
     request.on("error", (error) => end(error.message));
     request.on("response", (response: IncomingMessage) => {
       clearTimeout(late);

@@ -5,6 +5,7 @@ import type { LifeRecord } from "./life-record.ts";
 import {
   childrenOf,
   isAlive,
+  isStopped,
   type ProcessIdentity,
   signalPid,
   signalProcess,
@@ -26,9 +27,10 @@ export function isLifeOver(life: LifeRecord): boolean {
 
 /** Resolves once nothing of that life runs any more; throws `timeout` when the kernel does not let go of it. */
 export async function endLife(life: LifeRecord, options: EndOptions): Promise<void> {
-  askToEnd(life);
+  const asked = askToEnd(life);
   const patience = AbortSignal.any([options.signal, AbortSignal.timeout(options.graceMilliseconds)]);
-  await until(() => isLifeOver(life), patience);
+  // What is stopped would hear of it only once it went on.
+  await until(() => isLifeOver(life) || asked.every(isStopped), patience);
   // Killing the first process of a pid namespace ends all others in it before it is gone itself.
   if (life.first) signalProcess(life.first, "SIGKILL");
   signalProcess(life.leader, "SIGKILL", "group");
@@ -48,9 +50,14 @@ export function homeOf(workspace: string): string {
 }
 
 // A namespace's first process does not hear SIGTERM, so its child, the sidecar, is told.
-function askToEnd(life: LifeRecord): void {
-  if (!life.first) signalProcess(life.leader, "SIGTERM");
-  else if (isAlive(life.first)) for (const pid of childrenOf(life.first.pid)) signalPid(pid, "SIGTERM");
+function askToEnd({ first, leader }: LifeRecord): number[] {
+  if (!first) {
+    signalProcess(leader, "SIGTERM");
+    return [leader.pid];
+  }
+  const children = isAlive(first) ? childrenOf(first.pid) : [];
+  for (const pid of children) signalPid(pid, "SIGTERM");
+  return children;
 }
 
 function survivors(life: LifeRecord): ProcessIdentity[] {

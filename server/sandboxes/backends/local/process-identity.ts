@@ -40,6 +40,11 @@ export function signalPid(pid: number, signal: NodeJS.Signals): void {
   }
 }
 
+/** By a signal, until another one lets it go on. Linux only; elsewhere none is. */
+export function isStopped(pid: number): boolean {
+  return statOf(pid)?.state === "T";
+}
+
 /** Linux only; elsewhere none is found. */
 export function childrenOf(pid: number): number[] {
   return processes().filter((candidate) => statOf(candidate)?.parent === pid);
