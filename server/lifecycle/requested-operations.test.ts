@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { desc, eq, sql } from "drizzle-orm";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-import { operations, sandboxes, sessions, tenants, turns } from "../../db/schema/index.ts";
+import { operations, sandboxes, sessions, turns } from "../../db/schema/index.ts";
 import { AppError } from "../errors.ts";
 import type { LifecycleVerb } from "../protocol/lifecycle-verbs.ts";
+import type { RunningSandbox } from "./index.ts";
 import type { SandboxArchives } from "./lifecycle-context.ts";
 import { noArchives } from "./test/test-composition.ts";
 import { createLifecycleTest, ensure, type LifecycleTest, type TestServer } from "./test/test-lifecycle.ts";
@@ -19,6 +20,12 @@ beforeAll(async () => {
 });
 afterEach(async () => {
   await server?.close({ terminate: true });
+  // All tests have the same person's sandbox.
+  const asNew = { unsavedSince: null, noSleepBefore: null, historyEpoch: 0, filesEpoch: 0 };
+  await test.database.transaction(test.actor, async (tx) => {
+    await tx.update(sandboxes).set(asNew);
+    await tx.delete(operations);
+  });
 });
 afterAll(() => test.dispose());
 
@@ -200,7 +207,6 @@ describe("a sleep that is asked for", () => {
       .toMatchObject({ observedState: "sleeping" });
     const [operation] = await listOperations(sandboxId);
     expect(operation).toMatchObject({ verb: "sleep", reason: "idle", requestedBy: null, state: "succeeded" });
-    await test.database.transaction(test.actor, (tx) => tx.update(tenants).set({ idleMinutes: 60 }));
   });
 });
 
@@ -240,20 +246,14 @@ describe("what is asked for", () => {
     server = await test.startServer();
     const { sandboxId } = await wakeSession();
     await server.close({ terminate: true });
-    const nobody = await test.startServer({
-      lifecycle: { home: { id: "another", machine: "elsewhere" }, deadlines: { requestsEveryMilliseconds: 50 } },
+    // It cannot reach what is in the home of the first one.
+    server = await test.startServer({ lifecycle: { home: { id: "another", machine: "elsewhere" } } });
+    const { id } = await ask(sandboxId, "wake");
+    await test.database.transaction(test.actor, async (tx) => {
+      await tx.update(operations).set({ deadlineAt: new Date(0) }).where(eq(operations.id, id));
+      await tx.execute(sql`select * from list_requested_operations()`);
     });
-    await test.database.transaction(test.actor, (tx) =>
-      tx.update(sandboxes).set({ homeId: "away" }).where(eq(sandboxes.id, sandboxId)),
-    );
-    const { id } = await ask(sandboxId, "wake", nobody);
-    await test.database.transaction(test.actor, (tx) =>
-      tx.update(operations).set({ deadlineAt: new Date(0) }).where(eq(operations.id, id)),
-    );
-    await nobody.lifecycle.adopt(AbortSignal.timeout(10_000));
     expect(await over(id)).toMatchObject({ state: "failed", cause: "No server took this up in time. Try again." });
-    await test.database.transaction(test.actor, (tx) => tx.delete(sessions).where(eq(sessions.sandboxId, sandboxId)));
-    await test.database.transaction(test.actor, (tx) => tx.delete(sandboxes).where(eq(sandboxes.id, sandboxId)));
   });
 });
 
@@ -339,9 +339,10 @@ describe("a reset", () => {
 
 describe("an operation whose server died", () => {
   /** As a server leaves it that is killed at that moment. */
-  async function leave(verb: LifecycleVerb, phase: string) {
+  async function leave(verb: LifecycleVerb, phase: string, before = async (_mine: RunningSandbox) => {}) {
     const gone = await test.startServer();
     const mine = await wakeSession(gone);
+    await before(mine);
     await gone.close({ terminate: false });
     await test.database.transaction(test.actor, async (tx) => {
       const { tenantId, userId } = test.actor;
@@ -368,15 +369,16 @@ describe("an operation whose server died", () => {
   });
 
   it("has failed where it was not, and the sandbox works on", async () => {
-    const { sandboxId, sidecar } = await leave("sleep", "archiving");
-    await sidecar.quiesce(AbortSignal.timeout(5_000));
+    const freeze = async ({ sidecar }: RunningSandbox) => void (await sidecar.quiesce(AbortSignal.timeout(5_000)));
+    const { sandboxId } = await leave("sleep", "archiving", freeze);
     expect(await server.lifecycle.adopt(AbortSignal.timeout(20_000))).toHaveLength(1);
     expect((await listOperations(sandboxId))[0]).toMatchObject({
       verb: "sleep",
       state: "failed",
       cause: "The server that ran it ended.",
     });
-    expect(await sidecar.resume(AbortSignal.timeout(5_000))).toEqual({ resumed: false });
+    const adopted = server.lifecycle.findRunning(sandboxId);
+    expect(await adopted?.sidecar.resume(AbortSignal.timeout(5_000))).toEqual({ resumed: false });
   });
 
   it("is done again where it was a reset", async () => {
