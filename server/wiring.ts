@@ -166,7 +166,7 @@ export async function wire(input: WiringInput): Promise<Wiring> {
       lifecycle.applyModels(tenantId),
     ),
     network,
-    sandboxes: createSandboxes({ database }),
+    sandboxes: createSandboxes({ database, lifecycle }),
     sessions,
     log,
     turns,

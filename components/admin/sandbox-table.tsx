@@ -1,22 +1,8 @@
 import type { SandboxState } from "@/server/protocol/sandbox.ts";
+import type { SandboxView } from "@/server/protocol/sandbox-views.ts";
 import { type DotTone, StateDot } from "../ui/badge.tsx";
 import { Cell, HeadCell, Row, Table } from "../ui/table.tsx";
 import { Time } from "../ui/time.tsx";
-
-export interface SandboxView {
-  id: string;
-  personName: string;
-  personEmail: string;
-  backend: string;
-  isolation: string;
-  state: SandboxState;
-  wantedState: SandboxState;
-  cause: string | null;
-  home: { machine: string | null; seenAt: Date | null; isAway: boolean } | null;
-  sessionCount: number;
-  lastActiveAt: Date | null;
-  createdAt: Date;
-}
 
 const tones: Record<SandboxState, DotTone> = {
   provisioning: "working",

@@ -34,3 +34,7 @@ export const workspaceLimits = { maxBytes: 4 * 1024 ** 3, maxEntries: 500_000 } 
  * long takes the connection for lost.
  */
 export const heartbeatMilliseconds = { sidecar: 10_000, browser: 15_000 } as const;
+
+/** When a sandbox may sleep by itself. */
+export const maxIdleMinutes = 30 * 24 * 60;
+export const maxKeepAwakeHours = 7 * 24;

@@ -1,28 +1,38 @@
 import type { Viewer } from "../auth/index.ts";
-import type { SandboxState } from "../protocol/sandbox.ts";
+import type { LifecycleVerb, OperationOptions } from "../protocol/lifecycle-verbs.ts";
+import type { OperationView, SandboxView } from "../protocol/sandbox-views.ts";
 
 export { createSidecarClient } from "./create-sidecar-client.ts";
 export { mayBecome } from "./sandbox-state.ts";
 export { superseded } from "./sidecar-answer.ts";
 
-/** One row of the admin's table. No titles, no transcripts. */
-export interface SandboxRow {
-  id: string;
-  personName: string;
-  personEmail: string;
-  backend: string;
-  isolation: string;
-  state: SandboxState;
-  wantedState: SandboxState;
-  cause: string | null;
-  /** The machine that alone can run it; null where any server can. */
-  home: { machine: string | null; seenAt: Date | null; isAway: boolean } | null;
-  sessionCount: number;
-  lastActiveAt: Date | null;
-  createdAt: Date;
-}
+/** Whose sandboxes somebody acts on: their own, or, as an admin, anybody's of their tenant. */
+export type SandboxScope = "own" | "tenant";
 
 export interface Sandboxes {
-  /** Admin. */
-  list(viewer: Viewer): Promise<SandboxRow[]>;
+  /** `tenant` throws `forbidden` for all but admins. Newest activity last in the tenant, by name. */
+  list(viewer: Viewer, scope: SandboxScope): Promise<SandboxView[]>;
+  /**
+   * Asks for a lifecycle verb, or joins what is asked for already. Whoever holds the sandbox carries it out.
+   * `not-found` for what is out of the scope; `conflict` says what is in the way.
+   */
+  request(
+    viewer: Viewer,
+    input: { scope: SandboxScope; sandboxId: string; verb: LifecycleVerb; options?: OperationOptions },
+  ): Promise<OperationView>;
+  /** How far that is. `not-found` as above. */
+  operation(
+    viewer: Viewer,
+    input: { scope: SandboxScope; sandboxId: string; operationId: string },
+  ): Promise<OperationView>;
+  /** When it may sleep by itself. `idleMinutes`: null as its tenant has it, 0 never. */
+  configure(
+    viewer: Viewer,
+    input: {
+      scope: SandboxScope;
+      sandboxId: string;
+      idleMinutes?: number | null;
+      keepAwakeUntil?: Date | null;
+    },
+  ): Promise<void>;
 }

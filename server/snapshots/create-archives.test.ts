@@ -50,7 +50,10 @@ const archivesOn = (fileStore: FileStore) =>
   createArchives({ database: test.database, fileStore, logger: createLogger("silent") });
 
 async function wake(): Promise<void> {
-  server = await test.startServer({ agent, lifecycle: { archives: { ...noArchives, wakeHistory: (input) => archives.wakeHistory(input) } } });
+  server = await test.startServer({
+    agent,
+    lifecycle: { archives: { ...noArchives, wakeHistory: (input) => archives.wakeHistory(input) } },
+  });
   sandbox = { ...(await ensure(server, { actor: test.actor, sessionId })), actor: test.actor };
 }
 

@@ -93,7 +93,7 @@ test(
     expect((await stateOf(first))?.memory).toMatchObject({ status: "replayed", cause, at: expect.any(String) });
     // The other one was not asked yet: it shows what is known, and its log follows with its next turn.
     expect((await stateOf(second))?.memory).toMatchObject({ status: "fresh", cause });
-    const [sandbox] = await server.services.sandboxes.list(server.viewer);
+    const [sandbox] = await server.services.sandboxes.list(server.viewer, "tenant");
     expect(sandbox).toMatchObject({ state: "running", cause });
 
     // Also after another sleep, which itself had nothing to tell.

@@ -7,7 +7,7 @@ import { services } from "@/server/services.ts";
 export const metadata: Metadata = { title: "Sandboxes" };
 
 export default async function SandboxesPage() {
-  const sandboxes = await services().sandboxes.list(await pageAdmin());
+  const sandboxes = await services().sandboxes.list(await pageAdmin(), "tenant");
   if (sandboxes.length > 0) return <SandboxTable sandboxes={sandboxes} />;
   return (
     <EmptyState title="No sandboxes yet">
