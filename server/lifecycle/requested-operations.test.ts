@@ -1,7 +1,6 @@
-import { setTimeout as sleep } from "node:timers/promises";
-import { desc, eq, sql } from "drizzle-orm";
+import { eq } from "drizzle-orm";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-import { operations, sandboxes, sessions, turns } from "../../db/schema/index.ts";
+import { operations, sessions } from "../../db/schema/index.ts";
 import { AppError } from "../errors.ts";
 import type { LifecycleVerb } from "../protocol/lifecycle-verbs.ts";
 import type { RunningSandbox } from "./index.ts";

@@ -1,10 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { desc, eq, sql } from "drizzle-orm";
+import { eq, sql } from "drizzle-orm";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-import { operations, sandboxes, sessions, turns } from "../../db/schema/index.ts";
-import { AppError } from "../errors.ts";
-import type { LifecycleVerb } from "../protocol/lifecycle-verbs.ts";
-import type { RunningSandbox } from "./index.ts";
+import { operations, sandboxes, turns } from "../../db/schema/index.ts";
 import type { SandboxArchives } from "./lifecycle-context.ts";
 import { noArchives } from "./test/test-composition.ts";
 import { ensure, type TestServer } from "./test/test-lifecycle.ts";
