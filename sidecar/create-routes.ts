@@ -76,7 +76,7 @@ export function createRoutes(options: RoutesOptions): Route[] {
     },
     { method: "POST", path: /^\/opencode-history\/create$/, handle: (exchange) => history.create(exchange) },
     { method: "POST", path: /^\/opencode-history\/restore$/, handle: (exchange) => history.restore(exchange) },
-    { method: "GET", path: /^\/opencode-history\/state$/, handle: (exchange) => history.state(exchange) },
+    { method: "POST", path: /^\/opencode-history\/prepare$/, handle: (exchange) => history.prepare(exchange) },
     { method: "POST", path: /^\/home\/create$/, handle: (exchange) => history.createHome(exchange) },
     { method: "POST", path: /^\/home\/restore$/, handle: (exchange) => history.restoreHome(exchange) },
     {

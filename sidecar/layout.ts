@@ -17,6 +17,7 @@ export interface Layout {
   agentCatalogue: string;
   agentRecord: string;
   historyMarker: string;
+  epochs: string;
   workspaceLives: string;
   knownArchives: string;
   /** What a restore replaced without anybody having an archive of it. */
@@ -38,6 +39,7 @@ export function layoutOf(root: string): Layout {
     agentCatalogue: join(managed, "models.json"),
     agentRecord: join(managed, "agent.json"),
     historyMarker: join(managed, "history-restored.json"),
+    epochs: join(managed, "epochs.json"),
     workspaceLives: join(managed, "workspaces"),
     knownArchives: join(managed, "archives"),
     replaced: join(managed, "replaced"),

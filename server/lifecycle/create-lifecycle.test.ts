@@ -52,7 +52,7 @@ describe("waking", () => {
   it("starts the sandbox and its agent once for all who ask, and tells them the phases", async () => {
     server = await test.startServer({ agent: "opencode" });
     const [one, two] = await Promise.all([wakeSession(), wakeSession()]);
-    expect(one.phases).toEqual(["starting-sandbox", "starting-agent", "running"]);
+    expect(one.phases).toEqual(["starting-sandbox", "restoring", "starting-agent", "running"]);
     expect(two.sidecar.bootId).toBe(one.sidecar.bootId);
     expect(two.phases.at(-1)).toBe("running");
     const health = await one.sidecar.health(AbortSignal.timeout(5_000));
@@ -201,7 +201,7 @@ describe("losing", () => {
     const health = () => lost.sidecar.health(AbortSignal.timeout(1_000)).catch(() => null);
     await expect.poll(health, { timeout: 10_000 }).toBeNull();
     const again = await ensure(server, { actor: test.actor, sessionId: lost.sessionId });
-    expect(again.phases).toEqual(["starting-sandbox", "starting-agent", "running"]);
+    expect(again.phases).toEqual(["starting-sandbox", "restoring", "starting-agent", "running"]);
     expect(lost.signal.aborted).toBe(true);
   });
 });

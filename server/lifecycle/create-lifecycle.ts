@@ -7,6 +7,7 @@ import { createLoop } from "../lib/loop.ts";
 import { causes } from "../protocol/causes.ts";
 import { adoptAll, adoptBeforeWake, adoptLapsed, type TakeOver } from "./adopt-all.ts";
 import { assignSandbox } from "./assign-sandbox.ts";
+import { findBusy } from "./busy.ts";
 import { beginLook, ensureAgentReady } from "./ensure-agent-ready.ts";
 import { createHeldSandboxes } from "./held-sandboxes.ts";
 import { claimSandboxes, continueHere, seeHomes, setAsideMoved } from "./homes.ts";
@@ -120,6 +121,15 @@ export function createLifecycle({ deadlines, ...options }: LifecycleOptions): Li
       if (!(await settleOpen(context, { ...taken, backend, signal: stopping.signal }))) return taken;
     }
     throw faultError("sandbox-start");
+  }
+
+  /** What an earlier version left is made anew once nothing runs in it. */
+  async function recycle({ isOutdated, lease }: HeldSandbox): Promise<void> {
+    const { actor, sandboxId } = lease;
+    if (!isOutdated || (await database.transaction(actor, (tx) => findBusy(tx, sandboxId)))) return;
+    await tellHolders([
+      await requestOperation(context, actor, { sandboxId, verb: "recover", reason: "other-version" }),
+    ]);
   }
 
   async function save(held: HeldSandbox): Promise<void> {
@@ -279,6 +289,7 @@ export function createLifecycle({ deadlines, ...options }: LifecycleOptions): Li
       const sandbox = sandboxes.get(sandboxId);
       if (!sandbox) return;
       sandboxes.inBackground(leases.markActive(sandbox.lease), "The end of a turn was not noted");
+      sandboxes.inBackground(recycle(sandbox), "A sandbox of an earlier version was not made anew");
       if (!sandbox.configIsStale) return;
       sandboxes.inBackground(refresh(sandbox), "An agent could not be restarted with the changed models");
     },
@@ -291,6 +302,9 @@ export function createLifecycle({ deadlines, ...options }: LifecycleOptions): Li
       takeovers.start();
       operator.start();
       idle.start();
+      for (const sandbox of adopted) {
+        sandboxes.inBackground(recycle(sandbox), "A sandbox of an earlier version was not made anew");
+      }
       return adopted.map(({ lease }) => ({ sandboxId: lease.sandboxId, actor: lease.actor }));
     },
     close({ terminate }) {

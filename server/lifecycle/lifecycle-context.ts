@@ -32,6 +32,11 @@ export interface SandboxArchives {
     actor: Actor;
     sandboxId: string;
     leaseEpoch: number;
+    /** What a disk of an older one has is to be forgotten. */
+    historyEpoch: number;
+    filesEpoch: number;
+    /** Whether what the disk has may be damaged. */
+    check: boolean;
     sidecar: SidecarClient;
     signal: AbortSignal;
   }): Promise<{ cause: string | null }>;
@@ -148,18 +153,29 @@ export interface HeldSandbox {
   configHash: string | null;
   /** The agent has to restart with another configuration as soon as it is idle. */
   configIsStale: boolean;
+  /** Its sidecar is of an earlier version: it is made anew as soon as nothing runs in it. */
+  readonly isOutdated: boolean;
   /** While it is being put to sleep and that is not over. */
   sleep: FallingAsleep | null;
   /** How often in a row it could not be put to sleep. */
   failedSleeps: number;
 }
 
-/** Of one that has just proved itself. */
+/** Of one that was just started or adopted. */
 export function toHeld(
-  proved: Pick<HeldSandbox, "lease" | "backend" | "address" | "sidecar" | "configHash">,
+  proved: Pick<HeldSandbox, "lease" | "backend" | "address" | "sidecar" | "configHash"> &
+    Partial<Pick<HeldSandbox, "isOutdated">>,
 ): HeldSandbox {
   const lost = new AbortController();
-  return { ...proved, lost, serial: createSerial(), configIsStale: false, sleep: null, failedSleeps: 0 };
+  return {
+    isOutdated: false,
+    ...proved,
+    lost,
+    serial: createSerial(),
+    configIsStale: false,
+    sleep: null,
+    failedSleeps: 0,
+  };
 }
 
 /** `signal`: for a sandbox that nobody may use any more but us. */

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { faultError, isAppError } from "../errors.ts";
 import type { SandboxAddress } from "../protocol/sandbox.ts";
-import { type SidecarHealth, sidecarProtocol } from "../protocol/sidecar.ts";
+import { oldestSidecarProtocol, type SidecarHealth, sidecarProtocol } from "../protocol/sidecar.ts";
 import type { SandboxBackend } from "../sandboxes/sandbox-backend.ts";
 import type { SidecarClient } from "../sandboxes/sidecar-client.ts";
 import type { Lease } from "./lease.ts";
@@ -37,7 +37,7 @@ export async function requireHealth(context: LifecycleContext, sidecar: SidecarC
   if (health.bootId !== sidecar.bootId || health.sandboxId !== sidecar.sandboxId) {
     throw faultError("sandbox-answer", { cause: new Error("Another sandbox answered") });
   }
-  if (health.protocol !== sidecarProtocol) {
+  if (health.protocol > sidecarProtocol || health.protocol < oldestSidecarProtocol) {
     throw faultError("sandbox-version");
   }
   return health;

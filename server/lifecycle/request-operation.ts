@@ -7,6 +7,7 @@ import {
   type LifecycleVerb,
   lifecycleVerbs,
   type OperationOptions,
+  type OperationReason,
 } from "../protocol/lifecycle-verbs.ts";
 import type { SandboxState } from "../protocol/sandbox.ts";
 import { findBusy } from "./busy.ts";
@@ -18,6 +19,8 @@ export interface OperationRequest {
   sandboxId: string;
   verb: LifecycleVerb;
   options?: OperationOptions;
+  /** Why the server itself asks; a person asks when there is none. */
+  reason?: OperationReason;
 }
 
 /** From which states it can be asked for. */
@@ -39,7 +42,7 @@ const callsOffSleep: readonly LifecycleVerb[] = ["wake", "recover", "reset"];
 export async function requestOperation(
   { database, deadlines }: Pick<LifecycleContext, "database" | "deadlines">,
   viewer: Actor,
-  { sandboxId, verb, options = {} }: OperationRequest,
+  { sandboxId, verb, options = {}, reason = "asked" }: OperationRequest,
 ): Promise<OperationRow> {
   return database.transaction(viewer, async (tx) => {
     const [sandbox] = await tx.select().from(sandboxes).where(eq(sandboxes.id, sandboxId)).for("no key update");
@@ -80,8 +83,8 @@ export async function requestOperation(
         verb,
         state: "requested",
         phase: lifecycleVerbs[verb].phases[0],
-        reason: "asked",
-        requestedBy: viewer.userId,
+        reason,
+        requestedBy: reason === "asked" ? viewer.userId : null,
         options,
         leaseEpoch: sandbox.leaseEpoch,
         startedAt: null,

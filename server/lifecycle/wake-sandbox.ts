@@ -114,6 +114,9 @@ async function boot(
     actor: lease.actor,
     sandboxId,
     leaseEpoch: lease.epoch,
+    historyEpoch: row.historyEpoch,
+    filesEpoch: row.filesEpoch,
+    check: wake.operation !== undefined || row.observedState === "failed",
     sidecar,
     signal,
   });

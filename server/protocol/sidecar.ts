@@ -2,6 +2,8 @@ import { z } from "zod";
 
 /** Raised when a server and an older sidecar would misunderstand each other. */
 export const sidecarProtocol = 4;
+/** Still understood, of a sandbox that an earlier version left: 3 cannot be frozen. */
+export const oldestSidecarProtocol = 3;
 
 /** Stands in the agent's configuration for the sidecar's loopback address, which only the sidecar knows. */
 export const sidecarOrigin = "http://sidecar.invalid";

@@ -2,7 +2,6 @@ import type { Readable } from "node:stream";
 import type { Actor } from "../auth/index.ts";
 import type { OwnedSandbox, SandboxArchives } from "../lifecycle/index.ts";
 import type { Snapshot, SnapshotFiles, SnapshotRestored, SnapshotTaken } from "../protocol/snapshots.ts";
-import type { SidecarClient } from "../sandboxes/sidecar-client.ts";
 
 /** What a wake did about the agent's memory before the agent started. */
 export interface HistoryWake {
@@ -20,13 +19,7 @@ export interface Archives {
    * archive and stays. Then opens the gate. Throws when the store cannot answer, since an agent that starts
    * fresh then would bury its memory.
    */
-  wakeHistory(input: {
-    actor: Actor;
-    sandboxId: string;
-    leaseEpoch: number;
-    sidecar: SidecarClient;
-    signal: AbortSignal;
-  }): Promise<HistoryWake>;
+  wakeHistory(input: Parameters<SandboxArchives["wakeHistory"]>[0]): Promise<HistoryWake>;
   /**
    * The session's directory, ready for the agent: as it stands on the disk, restored where it is missing or older
    * there or where somebody asked for a snapshot, else new. What a requested snapshot replaces is archived first;

@@ -1,6 +1,7 @@
 import {
   type ArchiveNote,
   archiveNote,
+  type HistoryPreparation,
   type HistoryRestored,
   type HistoryState,
   type HomeRestored,
@@ -55,8 +56,8 @@ export interface SidecarArchives {
   restoreHistory(input: RestoreArchive): Promise<HistoryRestored>;
   /** Opens the gate with the disk as it is, which from here on counts as not older than that archive. */
   skipHistory(input: { knows: string | null; signal: AbortSignal }): Promise<void>;
-  /** Also before the gate is open. */
-  historyState(signal: AbortSignal): Promise<HistoryState>;
+  /** Before the gate is open. Idempotent. */
+  prepareHistory(input: HistoryPreparation, signal: AbortSignal): Promise<HistoryState>;
   createHome<Stored>(input: CreateArchive<Stored>): Promise<ArchiveMade<Stored>>;
   restoreHome(input: RestoreArchive): Promise<HomeRestored>;
   createWorkspace<Stored>(input: CreateArchive<Stored> & { sessionId: string }): Promise<ArchiveMade<Stored>>;
@@ -98,8 +99,9 @@ export function createSidecarArchives(sidecar: SidecarClient): SidecarArchives {
     async skipHistory({ knows, signal }) {
       await sidecar.json({ method: "POST", path: `/opencode-history/mark-restored${query({ knows })}`, signal });
     },
-    async historyState(signal) {
-      const request = { method: "GET", path: "/opencode-history/state", timeoutMilliseconds: 60_000, signal } as const;
+    async prepareHistory(json, signal) {
+      const path = "/opencode-history/prepare";
+      const request = { method: "POST", path, json, timeoutMilliseconds: 120_000, signal } as const;
       return historyState.parse(await sidecar.json(request));
     },
     createHome: (input) => create(`/home/create${query(creation(input))}`, input),

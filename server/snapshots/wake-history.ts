@@ -10,14 +10,16 @@ import { DamagedArchive, openStoredArchive } from "./stored-archive.ts";
 
 type Wake = Parameters<Archives["wakeHistory"]>[0];
 
-const nothing: HistoryState = { hasHistory: true, hasHome: true, known: { history: [], home: [] } };
+const unasked: HistoryState = { hasHistory: true, hasHome: true, known: { history: [], home: [] }, damage: null };
 
 export async function wakeHistory(context: ArchiveContext, wake: Wake): Promise<HistoryWake> {
   const { sidecar, signal } = wake;
   const archives = createSidecarArchives(sidecar);
   const histories = await listVerified(context, wake, "history");
   const homes = await listVerified(context, wake, "home");
-  const disk = histories.length + homes.length > 0 ? await archives.historyState(signal) : nothing;
+  const { historyEpoch, filesEpoch, check } = wake;
+  const mayDiffer = histories.length + homes.length + historyEpoch + filesEpoch > 0 || check;
+  const disk = mayDiffer ? await archives.prepareHistory({ historyEpoch, filesEpoch, check }, signal) : unasked;
   // The gate opens with the history, so that HOME comes before.
   const missedHomes = disk.hasHome ? findMissed(disk.known.home, homes) : homes;
   await restoreNewest(context, wake, {
@@ -28,7 +30,7 @@ export async function wakeHistory(context: ArchiveContext, wake: Wake): Promise<
   const missed = disk.hasHistory ? findMissed(disk.known.history, histories) : histories;
   if (missed.length === 0) {
     await archives.skipHistory({ knows, signal });
-    return { outcome: "kept", cause: null };
+    if (!disk.damage) return { outcome: "kept", cause: null };
   }
   const found = await restoreNewest(context, wake, {
     rows: missed,
@@ -36,9 +38,13 @@ export async function wakeHistory(context: ArchiveContext, wake: Wake): Promise<
   });
   if (found?.answer.outcome === "kept") return { outcome: "kept", cause: null };
   // Passed over for good: should the store give them back one day, the agent has gone on meanwhile.
-  if (!found) await archives.skipHistory({ knows, signal });
+  if (!found && missed.length > 0) await archives.skipHistory({ knows, signal });
   const outcome = found?.answer.outcome ?? (disk.hasHistory ? "kept" : "fresh");
-  const cause = causeOf(outcome, { damage: found?.answer.cause ?? null, isOlder: disk.hasHistory });
+  const cause = causeOf(outcome, {
+    damage: found?.answer.cause ?? disk.damage,
+    isDamaged: disk.damage !== null,
+    isOlder: disk.hasHistory,
+  });
   if (cause)
     context.logger.error(
       { sandboxId: wake.sandboxId, cause },
@@ -53,7 +59,7 @@ export async function wakeHistory(context: ArchiveContext, wake: Wake): Promise<
 
 function causeOf(
   outcome: HistoryWake["outcome"],
-  { damage, isOlder }: { damage: string | null; isOlder: boolean },
+  { damage, isDamaged, isOlder }: { damage: string | null; isDamaged: boolean; isOlder: boolean },
 ): string | null {
   if (outcome === "fresh") {
     const why = damage ?? "no archive of it is intact";
@@ -61,6 +67,9 @@ function causeOf(
   }
   if (outcome === "kept") {
     return "The sandbox's disk is older than the archive of the agent's memory, but that archive is damaged. The agent has the memory from the disk.";
+  }
+  if (isDamaged) {
+    return "The agent's memory on the sandbox's disk was damaged, so its archive was restored. The damaged one was set aside there.";
   }
   return isOlder
     ? "The sandbox's disk was older than the archive of the agent's memory, so the archive was restored. The memory that was on the disk was set aside there."

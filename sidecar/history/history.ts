@@ -5,6 +5,7 @@ import {
   type HistoryRestored,
   type HistoryState,
   type HomeRestored,
+  historyPreparation,
 } from "../../server/protocol/archive/archive-answers.ts";
 import { archiveIdIn, type KnownArchives } from "../archive/known-archives.ts";
 import { measureTree, type TreeLimits } from "../archive/measure-tree.ts";
@@ -13,10 +14,12 @@ import { restoreDirectory } from "../archive/restore-directory.ts";
 import { sendArchive } from "../archive/send-archive.ts";
 import type { Reach } from "../archive/swap-directory.ts";
 import type { Exchange } from "../door/exchange.ts";
+import { parseJson } from "../door/read-body.ts";
 import type { Exclusive } from "../exclusive.ts";
 import type { Layout } from "../layout.ts";
 import { Problem } from "../sidecar-problem.ts";
 import { createDatabaseCheck } from "./database.ts";
+import { forgetOlder } from "./forget-older.ts";
 import { copyDatabases, hasDatabase, historyTraces, historyWalk, setDamagedAside } from "./history-files.ts";
 import type { HistoryMarker } from "./history-marker.ts";
 
@@ -28,8 +31,8 @@ import type { HistoryMarker } from "./history-marker.ts";
 export interface History {
   create(exchange: Exchange): Promise<void>;
   restore(exchange: Exchange): Promise<void>;
-  /** Whether the disk has anything that a restore would replace. */
-  state(exchange: Exchange): Promise<void>;
+  /** The gate closed: what a reset made forgotten goes, and it is said what the disk has. Idempotent. */
+  prepare(exchange: Exchange): Promise<void>;
   createHome(exchange: Exchange): Promise<void>;
   restoreHome(exchange: Exchange): Promise<void>;
   /** Opens the gate where there is nothing to restore. Idempotent. */
@@ -52,6 +55,7 @@ const beforeStart = "The agent's start";
 
 export function createHistory(options: HistoryOptions): History {
   const { layout, marker, gate, exclusive, known, report, reach } = options;
+  const damagedHistory = join(layout.managed, "damaged-history");
   let skipping: Promise<void> | null = null;
 
   function requireOpen(): void {
@@ -69,6 +73,14 @@ export function createHistory(options: HistoryOptions): History {
   async function historyLimits(): Promise<TreeLimits> {
     const { blocks, bsize } = await statfs(layout.root);
     return { maxBytes: blocks * bsize, maxEntries };
+  }
+
+  async function checkDisk(): Promise<string | null> {
+    if (!(await hasDatabase(layout.history))) return null;
+    await using databases = createDatabaseCheck();
+    const { damage } = await setDamagedAside(layout.history, damagedHistory, databases);
+    if (damage) report(`The agent's history on the disk is damaged and was set aside: ${damage}`);
+    return damage;
   }
 
   /** The subject as archives name it. */
@@ -121,7 +133,7 @@ export function createHistory(options: HistoryOptions): History {
           signal: exchange.signal,
           keepIn: keepIn(exchange, "history"),
           async inspect(staged) {
-            const inspected = await setDamagedAside(staged, join(layout.managed, "damaged-history"), check);
+            const inspected = await setDamagedAside(staged, damagedHistory, check);
             damage = inspected.damage;
             return inspected;
           },
@@ -135,13 +147,20 @@ export function createHistory(options: HistoryOptions): History {
       await gate.open();
       exchange.json(200, answer);
     },
-    async state(exchange) {
-      const home = await measureContent(homeWalk(layout.home), exchange.signal);
-      const state: HistoryState = {
-        hasHistory: await hasDatabase(layout.history),
-        hasHome: home.files > 0,
-        known: { history: await known.list("history"), home: await known.list("home") },
-      };
+    async prepare(exchange) {
+      const { check, ...epochs } = parseJson(await exchange.body(), historyPreparation);
+      const state = await exclusive.run<HistoryState>(beforeStart, async () => {
+        if (await whyKept()) throw new Problem("conflict", "The agent's history was already prepared.");
+        await forgetOlder(layout, epochs);
+        const damage = check ? await checkDisk() : null;
+        const home = await measureContent(homeWalk(layout.home), exchange.signal);
+        return {
+          hasHistory: await hasDatabase(layout.history),
+          hasHome: home.files > 0,
+          known: { history: await known.list("history"), home: await known.list("home") },
+          damage,
+        };
+      });
       exchange.json(200, state);
     },
     async createHome(exchange) {

@@ -50,13 +50,26 @@ export type ArchiveNote = z.infer<typeof archiveNote>;
 /** Ids of archives that the disk is not older than: made of it, restored to it, or passed over. Newest first. */
 const knownArchives = z.array(z.string()).default([]);
 
-/** `GET /opencode-history/state`: what the disk already has, also before the gate is open. */
+/**
+ * `POST /opencode-history/prepare`, before the gate opens: what belongs to an older epoch is removed, as a reset has it,
+ * and with `check` a database that is damaged is set aside.
+ */
+export const historyPreparation = z.object({
+  historyEpoch: z.number().int().nonnegative(),
+  filesEpoch: z.number().int().nonnegative(),
+  check: z.boolean(),
+});
+export type HistoryPreparation = z.infer<typeof historyPreparation>;
+
+/** The answer: what the disk has, of which a restore would replace something. */
 export const historyState = z.object({
   /** There is a database of the agent. */
   hasHistory: z.boolean(),
   /** There is any file in HOME. */
   hasHome: z.boolean(),
   known: z.object({ history: knownArchives, home: knownArchives }).default({ history: [], home: [] }),
+  /** What was wrong with the database that was set aside. */
+  damage: z.string().nullable(),
 });
 export type HistoryState = z.infer<typeof historyState>;
 
