@@ -46,23 +46,29 @@ function inOwnNamespace(): AgentProcesses {
   };
 }
 
+/**
+ * Found by descent and by mark, look by look. Who leaves both behind, or hands its work on to a new process faster than
+ * anybody can look, is missed: without a namespace there is nothing that would hold it.
+ */
 function amongOthers({ mark, agentPid }: AgentProcessesOptions): AgentProcesses {
   return {
     async list() {
-      const all = await listProcesses();
       const agent = agentPid();
-      const roots = all.filter(({ pid }) => pid === agent || isMarked(pid, mark)).map(({ pid }) => pid);
+      const roots: number[] = [];
+      const all = await listProcesses(({ pid }) => {
+        if (pid === agent || isMarked(pid, mark)) roots.push(pid);
+      });
       return withDescendants(all, roots).filter(({ pid }) => pid !== process.pid);
     },
     async stop(known) {
       const ownGroup = readProcess(process.pid)?.group;
-      // Parents first, so that none sees a child that was stopped. A group is stopped in one moment, with whatever
-      // it forks; all groups of the agent were made by it.
-      for (const entry of known.toSorted(byAge).filter(isAlive)) {
-        const { pid, group } = entry;
-        signalPid(pid, "SIGSTOP");
-        if (group > 1 && group !== ownGroup) signalPid(-group, "SIGSTOP");
-      }
+      // Parents first, so that none sees a child that was stopped.
+      const oldestFirst = known.toSorted(byAge);
+      for (const entry of oldestFirst) if (isAlive(entry)) signalPid(entry.pid, "SIGSTOP");
+      // In one moment with whatever they fork. All groups of the agent were made by it; one whose known members have
+      // ended a moment ago is still its.
+      const groups = new Set(oldestFirst.map(({ group }) => group));
+      for (const group of groups) if (group > 1 && group !== ownGroup) signalPid(-group, "SIGSTOP");
     },
   };
 }

@@ -41,15 +41,13 @@ interface Freeze {
 export interface FreezerOptions {
   processes: AgentProcesses;
   report(message: string): void;
-  /** Without a request, until it thaws by itself. */
-  thawMilliseconds?: number;
 }
 
 const stopMilliseconds = 3_000;
 /** Something may be held up for as long by a loaded machine or disk before it is looked into. */
 const patienceMilliseconds = 50;
 
-export function createFreezer({ processes, report, thawMilliseconds = freezeMilliseconds }: FreezerOptions): Freezer {
+export function createFreezer({ processes, report }: FreezerOptions): Freezer {
   let current: Freeze | null = null;
   let isFreezing = false;
   let hasEnded = false;
@@ -81,7 +79,7 @@ export function createFreezer({ processes, report, thawMilliseconds = freezeMill
     const stoppedBefore = new Set(before.filter(({ state }) => state === "T").map(keyOf));
     try {
       const stopped = await stopAll(processes, { first: before, isOver: () => hasEnded });
-      const timer = setTimeout(() => void inTurn(thawLate), thawMilliseconds);
+      const timer = setTimeout(() => void inTurn(thawLate), freezeMilliseconds);
       current = { id: randomUUID(), processes: stopped, stoppedBefore, timer };
       return current;
     } catch (error) {

@@ -45,14 +45,20 @@ export function readProcess(pid: number): ProcessEntry | null {
   };
 }
 
-/** Everything in sight, corpses left out, in the order of their pids. */
-export async function listProcesses(): Promise<ProcessEntry[]> {
+/**
+ * Everything in sight, corpses left out. The latest first, each looked at whole and at once: those that live for a
+ * moment only are among them.
+ */
+export async function listProcesses(onEntry?: (entry: ProcessEntry) => void): Promise<ProcessEntry[]> {
   const slices = createTimeSlices();
   const found: ProcessEntry[] = [];
-  for (const name of namesIn("/proc")) {
+  for (const name of namesIn("/proc").reverse()) {
     if (!/^\d+$/.test(name)) continue;
     const entry = readProcess(Number(name));
-    if (entry) found.push(entry);
+    if (entry) {
+      found.push(entry);
+      onEntry?.(entry);
+    }
     const pause = slices.turn();
     if (pause) await pause;
   }
