@@ -7,6 +7,7 @@ import { archives, sessions } from "../../db/schema/index.ts";
 import { archiveOf, run } from "../../sidecar/archive/test-archives.ts";
 import type { LogEntry } from "../protocol/log-entry.ts";
 import { createSandboxPaths } from "../sandboxes/backends/local/sandbox-paths.ts";
+import { createSandboxPrograms } from "../turns/test-programs.ts";
 import { createTestServer, ended, type TestServer, textOf } from "../turns/test-turns.ts";
 
 // Everything is real: the server as it is wired, its sandbox, opencode, the demo model.
@@ -112,7 +113,13 @@ test("a memory that ends before the last turn is filled up from the log", patien
   await server.prompt(sessionId, "Remember that my name is Ada Lovelace.");
   await server.follow(sessionId, ended(2));
   const history = await sandboxOf(sessionId, "opencode-data");
-  await server.sleepAndWake(() => rm(history, { recursive: true }));
+  // Server, sandbox and disk at once: nobody has archived the last turn.
+  await server.leave();
+  const programs = createSandboxPrograms(server.home);
+  programs.signal("sidecar", "SIGKILL");
+  await expect.poll(() => programs.runs("opencode"), { timeout: 10_000 }).toBe(false);
+  await rm(history, { recursive: true });
+  await server.start();
   const state = await askName(sessionId, 3);
   expect(textOf(state)).toContain("Your name is Ada Lovelace.");
   const note = { status: "replayed", message: expect.stringContaining("restored from its archive of") };
