@@ -29,6 +29,7 @@ import { settleOpen } from "./settle-open.ts";
 import { createSharedWakes, orAborted } from "./shared-wakes.ts";
 import { sleepAtStop } from "./sleep-sandbox.ts";
 import { wakeSandbox } from "./wake-sandbox.ts";
+import { watchActivity } from "./watch-activity.ts";
 
 /** Everything that happens to sandboxes as a whole: who holds them, what is asked for, what goes on by itself. */
 export function createLifecycle({ deadlines, ...options }: LifecycleOptions): Lifecycle {
@@ -203,6 +204,19 @@ export function createLifecycle({ deadlines, ...options }: LifecycleOptions): Li
     run: async () => tellHolders(await requestIdleSleeps(context)),
   });
 
+  const activity = createLoop({
+    name: "watch-activity",
+    everyMilliseconds: context.deadlines.activityEveryMilliseconds,
+    logger,
+    async run(signal) {
+      for (const outcome of await Promise.allSettled(
+        sandboxes.all().map((held) => watchActivity(context, held, signal)),
+      )) {
+        if (outcome.status === "rejected") logger.warn({ err: outcome.reason }, "A sandbox did not say what it does");
+      }
+    },
+  });
+
   let away = "";
   const seeing = createLoop({
     name: "see-homes",
@@ -217,7 +231,14 @@ export function createLifecycle({ deadlines, ...options }: LifecycleOptions): Li
 
   async function close(terminate: boolean): Promise<void> {
     stopping.abort(new AppError("unavailable", "The server is stopping."));
-    await Promise.all([renewals.stop(), takeovers.stop(), seeing.stop(), idle.stop(), operator.close()]);
+    await Promise.all([
+      renewals.stop(),
+      takeovers.stop(),
+      seeing.stop(),
+      idle.stop(),
+      activity.stop(),
+      operator.close(),
+    ]);
     await wakes.ended();
     const ends = sandboxes.all().map(async (sandbox) => {
       await sandbox.sleep?.callOff("The server is stopping.");
@@ -302,6 +323,7 @@ export function createLifecycle({ deadlines, ...options }: LifecycleOptions): Li
       takeovers.start();
       operator.start();
       idle.start();
+      activity.start();
       for (const sandbox of adopted) {
         sandboxes.inBackground(recycle(sandbox), "A sandbox of an earlier version was not made anew");
       }

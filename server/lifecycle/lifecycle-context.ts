@@ -112,6 +112,8 @@ export interface Deadlines {
   requestsEveryMilliseconds: number;
   /** How often this process looks for sandboxes that nobody uses. */
   idleEveryMilliseconds: number;
+  /** How often it looks what the programs in its sandboxes do. */
+  activityEveryMilliseconds: number;
 }
 
 export const defaultDeadlines: Deadlines = {
@@ -132,6 +134,7 @@ export const defaultDeadlines: Deadlines = {
   requestMilliseconds: 60_000,
   requestsEveryMilliseconds: 5_000,
   idleEveryMilliseconds: 30_000,
+  activityEveryMilliseconds: 300_000,
 };
 
 export interface LifecycleContext extends Omit<LifecycleOptions, "deadlines"> {
