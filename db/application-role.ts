@@ -13,8 +13,8 @@ export async function grantToApplicationRole(owner: postgres.Sql, input: Prepare
   const grants = `
     grant usage on schema public to ${quote(role)};
     revoke all on all tables in schema public from ${quote(role)};
-    grant select, insert, update, delete on auth_sessions, invites, sandboxes, operations, archives, sessions, turns,
-      log_entries, asks, tokens, providers to ${quote(role)};
+    grant select, insert, update, delete on auth_sessions, invites, sandboxes, operations, archives, removed_workspaces, sessions,
+      turns, log_entries, asks, tokens, providers to ${quote(role)};
     grant select on tenants to ${quote(role)};
     grant update (name, host_consent_at, default_provider_id, default_model_id, permission_policy, egress_rule,
       egress_hosts, idle_minutes) on tenants to ${quote(role)};

@@ -153,6 +153,7 @@ export async function wire(input: WiringInput): Promise<Wiring> {
     database,
     log,
     release: releaseSession({ turns, lifecycle, archives }),
+    onRemoved: (sandbox) => lifecycle.tellHolder(sandbox),
     onReleaseFailed: (error, sessionId) =>
       logger.warn({ err: error, sessionId }, "A session was deleted, but not from its sandbox"),
   });

@@ -11,7 +11,7 @@ import {
 } from "../../server/protocol/lifecycle-verbs.ts";
 import { type SandboxAddress, sandboxStates } from "../../server/protocol/sandbox.ts";
 import { archiveKinds, archiveStates } from "../../server/protocol/snapshots.ts";
-import { at, createdAt, id, ownRowsOrAdmin, updatedAt } from "./columns.ts";
+import { at, createdAt, id, ownRowsOnly, ownRowsOrAdmin, updatedAt } from "./columns.ts";
 import { tenants, users } from "./people.ts";
 
 export const sandboxes = pgTable(
@@ -168,4 +168,26 @@ export const archives = pgTable(
     index("archives_session").on(table.sessionId, table.createdAt),
     ownRowsOrAdmin(),
   ],
+);
+
+/**
+ * Sessions that were removed while their files stood in a sandbox that could not be reached, or was at work on them:
+ * whoever runs it next removes what is left. No foreign key: the session is gone.
+ */
+export const removedWorkspaces = pgTable(
+  "removed_workspaces",
+  {
+    sessionId: uuid("session_id").primaryKey(),
+    sandboxId: uuid("sandbox_id")
+      .notNull()
+      .references(() => sandboxes.id, { onDelete: "cascade" }),
+    tenantId: uuid("tenant_id")
+      .notNull()
+      .references(() => tenants.id, { onDelete: "cascade" }),
+    userId: uuid("user_id")
+      .notNull()
+      .references(() => users.id, { onDelete: "cascade" }),
+    createdAt: createdAt(),
+  },
+  (table) => [index("removed_workspaces_sandbox").on(table.sandboxId), ownRowsOnly()],
 );

@@ -13,7 +13,7 @@ import { createHeldSandboxes } from "./held-sandboxes.ts";
 import { claimSandboxes, continueHere, seeHomes, setAsideMoved } from "./homes.ts";
 import { requestIdleSleeps } from "./idle-sandboxes.ts";
 import type { Lifecycle, RunningSandbox } from "./index.ts";
-import { createLeases, renewWhile } from "./lease.ts";
+import { createLeases, renewWhile, type SandboxRecord } from "./lease.ts";
 import {
   defaultDeadlines,
   type HeldSandbox,
@@ -104,7 +104,7 @@ export function createLifecycle({ deadlines, ...options }: LifecycleOptions): Li
       const reason = row.observedState === "failed" ? "failed" : "needed";
       const waking = { lease, row, reportPhase, reason, signal: stopping.signal } as const;
       const held = sandboxes.hold(await renewWhile(context, lease, () => wakeSandbox(context, waking)));
-      if (row.unsavedSince) sandboxes.inBackground(save(held), "What was on the disk only was not archived");
+      sandboxes.inBackground(catchUp(held, row), "What had to wait for a wake was not done");
       return held;
     } catch (error) {
       await leases.release(lease).catch(() => {});
@@ -133,8 +133,11 @@ export function createLifecycle({ deadlines, ...options }: LifecycleOptions): Li
     ]);
   }
 
-  async function save(held: HeldSandbox): Promise<void> {
-    await archives.archiveSandbox(toOwned(held), { gently: true, signal: stopping.signal });
+  /** What had to wait until it is awake. */
+  async function catchUp(held: HeldSandbox, { unsavedSince }: SandboxRecord): Promise<void> {
+    const { signal } = stopping;
+    await archives.clearRemoved(toOwned(held), signal);
+    if (unsavedSince) await archives.archiveSandbox(toOwned(held), { gently: true, signal });
   }
 
   const operator = createOperator(context, {
@@ -300,6 +303,9 @@ export function createLifecycle({ deadlines, ...options }: LifecycleOptions): Li
         if (sandbox.lease.actor.tenantId !== tenantId) continue;
         sandboxes.inBackground(refresh(sandbox), "An agent could not be restarted with the changed models");
       }
+    },
+    async tellHolder({ sandboxId, actor }) {
+      await tellHolders([{ sandboxId, ...actor }]);
     },
     async request(viewer, request) {
       const operation = await requestOperation(context, viewer, request);

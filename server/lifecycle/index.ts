@@ -79,6 +79,8 @@ export interface Lifecycle {
    * open. `conflict` says what is in the way; `not-found` for what is unknown or out of the viewer's reach.
    */
   request(viewer: Actor, request: OperationRequest): Promise<OperationRow>;
+  /** Something was left to be done in a sandbox: whoever holds it hears of it; nobody wakes it for that. */
+  tellHolder(sandbox: { sandboxId: string; actor: Actor }): Promise<void>;
   /** A turn of this sandbox is over: what waited for the agent to be idle is done now. */
   turnEnded(sandboxId: string): void;
   /** Boot: re-adopts what is healthy; resolves with the sandboxes that this process now holds. */

@@ -47,6 +47,8 @@ export interface SandboxArchives {
   ): Promise<ArchiveRound>;
   /** Until when all of it is archived. */
   savedUntil(sandbox: Pick<OwnedSandbox, "actor" | "sandboxId">): Promise<Date>;
+  /** Removes what is left in it of sessions that were removed while nobody could. */
+  clearRemoved(sandbox: OwnedSandbox, signal: AbortSignal): Promise<void>;
   /** Removes all archives of the agent's memory and HOME, with `files` those of the workspaces too. */
   forget(input: {
     actor: Actor;

@@ -8,7 +8,7 @@ import { causes } from "../protocol/causes.ts";
 import { sandboxId as sandboxIdSchema, tenantId, userId } from "../protocol/ids.ts";
 import type { HeldSandboxes } from "./held-sandboxes.ts";
 import type { Lease, SandboxRecord } from "./lease.ts";
-import type { HeldSandbox, LifecycleContext } from "./lifecycle-context.ts";
+import { type HeldSandbox, type LifecycleContext, toOwned } from "./lifecycle-context.ts";
 import { beginOperation, findOpenOperation, type OperationRow } from "./operation.ts";
 import { recoverSandbox } from "./recover-sandbox.ts";
 import { loadConfig, restartAgent } from "./refresh-agent-config.ts";
@@ -63,6 +63,8 @@ export function createOperator(
     try {
       do {
         working.set(sandboxId, false);
+        const held = sandboxes.get(sandboxId);
+        if (held && !held.sleep) await context.archives.clearRemoved(toOwned(held), stopping);
         await takeUp(sandboxId, actor);
       } while (working.get(sandboxId) && !stopping.aborted);
     } finally {

@@ -1,7 +1,8 @@
 import { desc, eq } from "drizzle-orm";
 import { z } from "zod";
 import type { Database } from "../../db/client.ts";
-import { sessions } from "../../db/schema/index.ts";
+import { removedWorkspaces, sessions } from "../../db/schema/index.ts";
+import type { Actor } from "../auth/index.ts";
 import { parseInput } from "../lib/parse-input.ts";
 import { sessionId } from "../protocol/ids.ts";
 import { maxTitleLength } from "../protocol/limits.ts";
@@ -20,9 +21,12 @@ export interface SessionsOptions {
   release: ReleaseSession;
   /** Told of a clean-up that failed; the session is removed all the same. */
   onReleaseFailed?: (error: unknown, sessionId: string) => void;
+  /** Whoever runs that sandbox is to remove what is left there of a session. */
+  onRemoved?: (sandbox: { sandboxId: string; actor: Actor }) => Promise<void>;
 }
 
-export function createSessions({ database, log, release, onReleaseFailed = () => {} }: SessionsOptions): Sessions {
+export function createSessions(options: SessionsOptions): Sessions {
+  const { database, log, release, onReleaseFailed = () => {}, onRemoved = async () => {} } = options;
   return {
     async list(viewer) {
       const rows = await database.transaction(viewer, (tx) =>
@@ -72,7 +76,17 @@ export function createSessions({ database, log, release, onReleaseFailed = () =>
       } catch (error) {
         onReleaseFailed(error, row.id);
       }
-      await database.transaction(viewer, (tx) => tx.delete(sessions).where(eq(sessions.id, row.id)));
+      const { sandboxId } = row;
+      await database.transaction(viewer, async (tx) => {
+        await tx.delete(sessions).where(eq(sessions.id, row.id));
+        if (sandboxId === null) return;
+        const { tenantId, userId } = row;
+        await tx
+          .insert(removedWorkspaces)
+          .values({ sessionId: row.id, sandboxId, tenantId, userId })
+          .onConflictDoNothing();
+      });
+      if (sandboxId !== null) await onRemoved({ sandboxId, actor: viewer });
       // Viewers find nothing any more and end.
       await log.notifyViewers(row.id);
       return true;

@@ -1,6 +1,6 @@
 import { and, desc, eq, isNull, type SQL, sql } from "drizzle-orm";
 import type { Database, Transaction } from "../../db/client.ts";
-import { archives, sandboxes } from "../../db/schema/index.ts";
+import { archives, sandboxes, sessions } from "../../db/schema/index.ts";
 import type { Actor } from "../auth/index.ts";
 import type { StoredObject } from "../file-store/index.ts";
 import type { OwnedSandbox } from "../lifecycle/index.ts";
@@ -67,15 +67,24 @@ export async function insertArchive(
 
 /**
  * From here on the archive counts. False, and nothing changed, once the sandbox has another holder or another
- * history, or the row was failed by somebody meanwhile.
+ * history, the session was removed, or the row was failed by somebody meanwhile.
  */
 export function commitArchive(
   database: Database,
   sandbox: Pick<OwnedSandbox, "actor" | "sandboxId" | "leaseEpoch">,
-  made: { id: string; historyEpoch: number; stored: StoredObject; note: ArchiveNote },
+  made: { id: string; subject: Subject; historyEpoch: number; stored: StoredObject; note: ArchiveNote },
 ): Promise<boolean> {
-  const { id, historyEpoch, stored, note } = made;
+  const { id, subject, historyEpoch, stored, note } = made;
   return database.transaction(sandbox.actor, async (tx) => {
+    if (subject.sessionId !== null) {
+      // Removed meanwhile, it must not leave a snapshot behind.
+      const [session] = await tx
+        .select({ id: sessions.id })
+        .from(sessions)
+        .where(eq(sessions.id, subject.sessionId))
+        .for("key share");
+      if (!session) return false;
+    }
     const [held] = await tx
       .select({ id: sandboxes.id })
       .from(sandboxes)

@@ -8,6 +8,7 @@ import type { ArchiveRound, OwnedSandbox } from "../lifecycle/index.ts";
 import { causes } from "../protocol/causes.ts";
 import { type ArchiveContext, asHolder, asPerson, cleanUpMilliseconds, type Subject } from "./archive-context.ts";
 import { readGenerations, readSnapshots } from "./archive-rows.ts";
+import { clearRemoved } from "./clear-removed.ts";
 import { forgetArchives } from "./forget-archives.ts";
 import type { Archives } from "./index.ts";
 import { openWorkspace } from "./open-workspace.ts";
@@ -141,6 +142,11 @@ export function createArchives(context: ArchiveContext): TakesArchives {
       return new Date(Math.min(...times.map((time) => time.getTime())));
     },
     forget: (input) => forgetArchives(context, input),
+    async clearRemoved(sandbox, signal) {
+      const either = AbortSignal.any([signal, sandbox.signal]);
+      // After what is just being archived.
+      await serialOf(sandbox).run(() => clearRemoved(context, sandbox, either));
+    },
     async removeSnapshots(actor, sessionId) {
       const signal = AbortSignal.timeout(cleanUpMilliseconds);
       for (const row of await readSnapshots(database, actor, sessionId)) {

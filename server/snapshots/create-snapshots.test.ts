@@ -185,11 +185,11 @@ test("nothing is restored while what it would replace cannot be archived", patie
 test("what a restore at the next wake replaces is archived first", patience, async () => {
   const story = await inWorkspace("story.txt");
   await writeFile(story, "not archived yet");
-  const [oldest] = (await server.services.snapshots.list(server.viewer, sessionId))
-    .filter(({ state }) => state === "verified")
-    .reverse();
   await server.sleepAndWake(async () => {});
   const { snapshots } = server.services;
+  const [oldest] = (await snapshots.list(server.viewer, sessionId))
+    .filter(({ state }) => state === "verified")
+    .reverse();
   const wanted = { sessionId, snapshotId: oldest?.id ?? "", signal: signal() };
   // The oldest of all is from before there was a story; it may have given way to newer ones by now.
   const kept = await snapshots.readFile(server.viewer, { ...wanted, path: "story.txt" }).then(

@@ -40,6 +40,8 @@ export interface Archives {
   savedUntil: SandboxArchives["savedUntil"];
   /** Removes all archives of the agent's memory and HOME, of all epochs, with `files` those of the workspaces too. */
   forget: SandboxArchives["forget"];
+  /** What is left in the sandbox of sessions that were removed meanwhile. */
+  clearRemoved: SandboxArchives["clearRemoved"];
   /** Removes all snapshots of a session that is about to be removed. */
   removeSnapshots(actor: Actor, sessionId: string): Promise<void>;
   /** Cleans up what writers that are gone left behind, in the rows and in the store. */

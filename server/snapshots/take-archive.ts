@@ -96,8 +96,12 @@ async function commit(
 ): Promise<void> {
   const { stored, note } = made;
   const { historyEpoch } = making.generations;
-  if (await commitArchive(database, sandbox, { id: making.id, historyEpoch, stored, note })) return;
-  throw new AppError("conflict", "The sandbox was taken over or reset while it was being archived.");
+  if (await commitArchive(database, sandbox, { id: making.id, subject: making.subject, historyEpoch, stored, note }))
+    return;
+  throw new AppError(
+    "conflict",
+    "The sandbox was taken over or reset, or the session removed, while it was being archived.",
+  );
 }
 
 /** Nothing is unsaved, so what failed before is no longer worth saying. */

@@ -29,6 +29,7 @@ export const noArchives: SandboxArchives = {
   archiveSandbox: async () => ({ failures: [] }),
   savedUntil: async () => new Date(0),
   forget: async () => {},
+  clearRemoved: async () => {},
 };
 
 export interface Composition {
