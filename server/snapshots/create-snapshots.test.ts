@@ -210,13 +210,14 @@ test("what a restore at the next wake replaces is archived first", patience, asy
 test("a restore request is withdrawn while the sandbox sleeps, and its files stay as they are", patience, async () => {
   const story = await inWorkspace("story.txt");
   await writeFile(story, "stays");
-  const [oldest] = (await server.services.snapshots.list(server.viewer, sessionId))
-    .filter(({ state }) => state === "verified")
-    .reverse();
-  const chosen = { sessionId, snapshotId: oldest?.id ?? "" };
   const isRestoring = async () => (await recovery())?.restoring;
   await server.sleepAndWake(async () => {});
   const { snapshots } = server.services;
+  // Of older ones one may be deleted for that of the sleep.
+  const [oldest] = (await snapshots.list(server.viewer, sessionId))
+    .filter(({ state }) => state === "verified")
+    .reverse();
+  const chosen = { sessionId, snapshotId: oldest?.id ?? "" };
   await snapshots.withdrawRestore(server.viewer, chosen);
   await snapshots.restore(server.viewer, { ...chosen, signal: signal() });
   expect(await isRestoring()).toBe(true);
