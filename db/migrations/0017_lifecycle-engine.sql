@@ -33,4 +33,4 @@ ALTER TABLE "operations" ADD CONSTRAINT "operations_verb_phase" CHECK (("verb", 
 CREATE POLICY "own_rows_only" ON "removed_workspaces" AS PERMISSIVE FOR ALL TO public USING (tenant_id = (select nullif(current_setting('dormouse.tenant_id', true), '')::uuid) and user_id = (select nullif(current_setting('dormouse.user_id', true), '')::uuid)) WITH CHECK (tenant_id = (select nullif(current_setting('dormouse.tenant_id', true), '')::uuid) and user_id = (select nullif(current_setting('dormouse.user_id', true), '')::uuid));--> statement-breakpoint
 
 -- A turn sees a sleep that is decided, and is seen by it; what is asked of sandboxes, and their idle limit, are new.
--- functions: 9e35d9bd4cb6e3f2
+-- functions: 00a250fe8a94ddad

@@ -120,6 +120,13 @@ export async function failArchive(write: Write, { id, cause }: { id: string; cau
   return rows.length > 0;
 }
 
+export async function isThere(database: Database, actor: Actor, id: string): Promise<boolean> {
+  const rows = await database.transaction(actor, (tx) =>
+    tx.select({ id: archives.id }).from(archives).where(eq(archives.id, id)),
+  );
+  return rows.length > 0;
+}
+
 export async function deleteArchive(write: Write, id: string): Promise<void> {
   await write((tx) => tx.delete(archives).where(eq(archives.id, id)));
 }

@@ -14,6 +14,7 @@ import type { Archives } from "./index.ts";
 import { openWorkspace } from "./open-workspace.ts";
 import { failAbandoned, removeArchive } from "./prune-archives.ts";
 import { type Replacing, replaceWorkspace } from "./replace-workspace.ts";
+import { sweepObjects } from "./sweep-objects.ts";
 import { type TakenArchive, type Taking, takeArchive } from "./take-archive.ts";
 import { wakeHistory } from "./wake-history.ts";
 
@@ -157,6 +158,7 @@ export function createArchives(context: ArchiveContext): TakesArchives {
       const abandoned = await failAbandoned(context, signal);
       const swept = await fileStore.sweep({ olderThanMilliseconds: abandonedMilliseconds, signal });
       if (abandoned + swept > 0) logger.info({ abandoned, swept }, "Unfinished archives were removed");
+      await sweepObjects(context, { olderThanMilliseconds: abandonedMilliseconds, signal });
     },
   };
 }

@@ -3,7 +3,14 @@ import { AppError, isAppError, isRefused } from "../errors.ts";
 import type { StoredObject } from "../file-store/index.ts";
 import type { OwnedSandbox } from "../lifecycle/index.ts";
 import { type ArchiveContext, asHolder, cleanUpMilliseconds, type Subject } from "./archive-context.ts";
-import { commitArchive, failArchive, type Generations, insertArchive, readGenerations } from "./archive-rows.ts";
+import {
+  commitArchive,
+  failArchive,
+  type Generations,
+  insertArchive,
+  isThere,
+  readGenerations,
+} from "./archive-rows.ts";
 import { pruneArchives, publishHistory, removeArchive } from "./prune-archives.ts";
 import { type ArchiveMade, type CreateArchive, createSidecarArchives } from "./sidecar-archives.ts";
 import { generationKey } from "./store-keys.ts";
@@ -124,8 +131,9 @@ async function recordFailure(
   const cause = isAppError(error) ? error.message : "The archive could not be made. The server's log says why.";
   try {
     if (making.begun) {
-      // Not when it was committed and only the answer got lost.
-      if (!(await failArchive(asHolder(context, sandbox), { id, cause }))) return;
+      const isFailed = await failArchive(asHolder(context, sandbox), { id, cause });
+      // It was committed, and only the answer got lost. Without a row its session was removed meanwhile.
+      if (!isFailed && (await isThere(database, sandbox.actor, id))) return;
       await fileStore.remove(storeKey, AbortSignal.timeout(cleanUpMilliseconds));
     } else if (isAppError(error) && error.kind === "too-large") {
       // Refused before there was anything to write: said all the same, since it stays so until somebody acts.
