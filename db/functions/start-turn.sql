@@ -22,8 +22,9 @@ BEGIN
     set_config('dormouse.user_id', for_user::text, true), set_config('dormouse.role', 'user', true);
   PERFORM FROM sessions WHERE id = for_session FOR NO KEY UPDATE;
   IF NOT FOUND THEN RETURN; END IF;
-  -- A sleep is decided under this row's lock: it sees the turn, or the turn sees that it was decided.
-  PERFORM FROM sandboxes b WHERE b.id = (SELECT sandbox_id FROM sessions WHERE id = for_session) FOR SHARE;
+  -- A sleep is decided under the full lock of this row: it sees the turn, or the turn sees that it was decided. Nobody
+  -- else is kept waiting by this one.
+  PERFORM FROM sandboxes b WHERE b.id = (SELECT sandbox_id FROM sessions WHERE id = for_session) FOR KEY SHARE;
   SELECT count(*) >= 50 OR coalesce(sum(octet_length(prompt)), 0) + octet_length(prompt_text) > 4194304 INTO is_full
   FROM turns WHERE session_id = for_session AND state = 'queued';
   INSERT INTO turns (tenant_id, user_id, session_id, prompt, idempotency_key, request_hash, position)

@@ -26,11 +26,12 @@ ALTER TABLE "removed_workspaces" ADD CONSTRAINT "removed_workspaces_tenant_id_te
 ALTER TABLE "removed_workspaces" ADD CONSTRAINT "removed_workspaces_user_id_users_id_fk" FOREIGN KEY ("user_id") REFERENCES "public"."users"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 CREATE INDEX "removed_workspaces_sandbox" ON "removed_workspaces" USING btree ("sandbox_id");--> statement-breakpoint
 CREATE UNIQUE INDEX "operations_one_open" ON "operations" USING btree ("sandbox_id") WHERE state in ('requested', 'running');--> statement-breakpoint
-CREATE INDEX "operations_requested" ON "operations" USING btree ("requested_at") WHERE state = 'requested';--> statement-breakpoint
+CREATE INDEX "operations_open" ON "operations" USING btree ("requested_at") WHERE state in ('requested', 'running');--> statement-breakpoint
 CREATE INDEX "sandboxes_idle" ON "sandboxes" USING btree ("last_active_at") WHERE observed_state = 'running';--> statement-breakpoint
 CREATE INDEX "operations_sandbox" ON "operations" USING btree ("sandbox_id","requested_at");--> statement-breakpoint
 ALTER TABLE "operations" ADD CONSTRAINT "operations_verb_phase" CHECK (("verb", "phase") in (('wake', 'starting-sandbox'), ('wake', 'restoring'), ('wake', 'starting-agent'), ('wake', 'running'), ('sleep', 'quiescing'), ('sleep', 'archiving'), ('sleep', 'terminating'), ('sleep', 'sleeping'), ('recover', 'archiving'), ('recover', 'terminating'), ('recover', 'starting-sandbox'), ('recover', 'restoring'), ('recover', 'starting-agent'), ('recover', 'running'), ('reset', 'forgetting'), ('reset', 'archiving'), ('reset', 'deleting'), ('reset', 'terminating'), ('reset', 'terminated'), ('restart-agent', 'restarting-agent'), ('restart-agent', 'running')));--> statement-breakpoint
 CREATE POLICY "own_rows_only" ON "removed_workspaces" AS PERMISSIVE FOR ALL TO public USING (tenant_id = (select nullif(current_setting('dormouse.tenant_id', true), '')::uuid) and user_id = (select nullif(current_setting('dormouse.user_id', true), '')::uuid)) WITH CHECK (tenant_id = (select nullif(current_setting('dormouse.tenant_id', true), '')::uuid) and user_id = (select nullif(current_setting('dormouse.user_id', true), '')::uuid));--> statement-breakpoint
 
--- A turn sees a sleep that is decided, and is seen by it; what is asked of sandboxes, and their idle limit, are new.
--- functions: 00a250fe8a94ddad
+-- A turn sees a sleep that is decided, and is seen by it; what is asked of sandboxes, their idle limit, and which objects
+-- of the file store are known are new.
+-- functions: b3b6fdaaa926edef

@@ -124,7 +124,7 @@ export const operations = pgTable(
   (table) => [
     uniqueIndex("operations_one_open").on(table.sandboxId).where(sql`state in ('requested', 'running')`),
     index("operations_sandbox").on(table.sandboxId, table.requestedAt),
-    index("operations_requested").on(table.requestedAt).where(sql`state = 'requested'`),
+    index("operations_open").on(table.requestedAt).where(sql`state in ('requested', 'running')`),
     check("operations_verb_phase", sql.raw(`("verb", "phase") in (${verbsAndPhases.join(", ")})`)),
     ownRowsOrAdmin(),
   ],

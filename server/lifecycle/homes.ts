@@ -119,7 +119,7 @@ export async function continueHere(
   });
 }
 
-async function listHomes(tx: Transaction): Promise<Home[]> {
+export async function listHomes(tx: Transaction): Promise<Home[]> {
   const rows = await tx.execute(sql`select * from list_homes()`);
   return rows.map((row) => {
     const { home_id: id, machine, seen_at: seenAt, is_away: isAway } = homeRow.parse(row);

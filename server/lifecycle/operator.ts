@@ -9,7 +9,7 @@ import { sandboxId as sandboxIdSchema, tenantId, userId } from "../protocol/ids.
 import type { HeldSandboxes } from "./held-sandboxes.ts";
 import type { Lease, SandboxRecord } from "./lease.ts";
 import { type HeldSandbox, type LifecycleContext, toOwned } from "./lifecycle-context.ts";
-import { beginOperation, findOpenOperation, type OperationRow } from "./operation.ts";
+import { beginOperation, findOpenOperation, type OperationRow, resumeOperation } from "./operation.ts";
 import { recoverSandbox } from "./recover-sandbox.ts";
 import { loadConfig, restartAgent } from "./refresh-agent-config.ts";
 import { resetSandbox } from "./reset-sandbox.ts";
@@ -85,10 +85,17 @@ export function createOperator(
 
   async function takeUp(sandboxId: string, actor: Actor): Promise<void> {
     const open = await readOpen(sandboxId, actor);
+    const held = sandboxes.get(sandboxId) ?? (open?.state === "requested" ? await findHeld(sandboxId, actor) : null);
+    if (held && open?.state === "running") await failForgotten(held, open);
     if (open?.state !== "requested") return;
-    const held = sandboxes.get(sandboxId) ?? (await findHeld(sandboxId, actor));
     if (held) await carryOut(held, open);
     else await carryOutUnheld(sandboxId, actor, open);
+  }
+
+  /** Nobody is at work on it any more: its end could not be written. */
+  async function failForgotten({ lease }: HeldSandbox, open: OperationRow): Promise<void> {
+    if (open.deadlineAt > new Date()) return;
+    await resumeOperation(leases, lease, open).fail("It broke off, and its end could not be written down.");
   }
 
   async function carryOut(held: HeldSandbox, open: OperationRow): Promise<void> {

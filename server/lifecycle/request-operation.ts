@@ -1,4 +1,5 @@
 import { and, eq, inArray, sql } from "drizzle-orm";
+import type { Transaction } from "../../db/client.ts";
 import { operations, sandboxes } from "../../db/schema/index.ts";
 import type { Actor } from "../auth/index.ts";
 import { AppError } from "../errors.ts";
@@ -11,6 +12,7 @@ import {
 } from "../protocol/lifecycle-verbs.ts";
 import type { SandboxState } from "../protocol/sandbox.ts";
 import { findBusy } from "./busy.ts";
+import { listHomes } from "./homes.ts";
 import type { SandboxRecord } from "./lease.ts";
 import type { LifecycleContext } from "./lifecycle-context.ts";
 import { findOpenOperation, type OperationRow } from "./operation.ts";
@@ -64,6 +66,7 @@ export async function requestOperation(
     }
     if (open && !mayCallOff(open, verb)) throw new AppError("conflict", underWay(open));
     requireState(sandbox, verb);
+    await requireHome(tx, sandbox);
     if (verb === "sleep") {
       const busy = await findBusy(tx, sandboxId);
       if (busy) throw new AppError("conflict", `${busy} Stop it first, or wait until it is done.`);
@@ -104,6 +107,13 @@ function requireState({ observedState }: SandboxRecord, verb: LifecycleVerb): vo
   if (begunFrom[verb].includes(observedState)) return;
   const is = observedState === "provisioning" ? "is just starting" : `is ${shownStates[observedState]}`;
   throw new AppError("conflict", `This sandbox ${is}, so it cannot ${spoken[verb]} now.`);
+}
+
+/** Nobody else can do anything with it: said at once, instead of when nobody took it up. */
+async function requireHome(tx: Transaction, { homeId }: SandboxRecord): Promise<void> {
+  const home = (await listHomes(tx)).find(({ id }) => id === homeId);
+  if (!home?.isAway) return;
+  throw new AppError("conflict", `${home.machine} is away, and nobody else can reach this sandbox.`);
 }
 
 const spoken: Record<LifecycleVerb, string> = {

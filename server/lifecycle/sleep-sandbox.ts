@@ -1,5 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { eq } from "drizzle-orm";
+import { eq, sql } from "drizzle-orm";
 import { sandboxes as table } from "../../db/schema/index.ts";
 import { AppError, isAppError, isRefused } from "../errors.ts";
 import { causes } from "../protocol/causes.ts";
@@ -71,6 +71,8 @@ async function prepare(
     if (!(await frozen.holds(bounded))) throw new AppError("unavailable", "The agent went on while it was archived.");
     const refused = await operation.phaseIf("terminating", async (tx) => {
       given.throwIfAborted();
+      // Against every way in which a turn comes in.
+      await tx.execute(sql`select from sandboxes where id = ${lease.sandboxId} for update`);
       const busyNow = await findBusy(tx, lease.sandboxId);
       if (!busyNow) await tx.update(table).set({ wantedState: "sleeping" }).where(eq(table.id, lease.sandboxId));
       return busyNow;

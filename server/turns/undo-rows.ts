@@ -43,7 +43,7 @@ export async function insertOtherTurn(
     const [session] = await tx.execute(sql`select sandbox_id from sessions where id = ${sessionId} for no key update`);
     if (!session) return "unknown";
     // As in start_turn.
-    await tx.execute(sql`select from sandboxes where id = ${session.sandbox_id} for share`);
+    await tx.execute(sql`select from sandboxes where id = ${session.sandbox_id} for key share`);
     const [known] = await tx.execute<TurnRow>(sql`
       select ${turnColumns} from turns where session_id = ${sessionId} and idempotency_key = ${idempotencyKey}`);
     if (known) return known.kind === kind ? toTurn(known) : "reused";
