@@ -3,7 +3,7 @@ import type { SandboxState } from "../protocol/sandbox.ts";
 
 export { createSidecarClient } from "./create-sidecar-client.ts";
 export { mayBecome } from "./sandbox-state.ts";
-export { superseded } from "./sidecar-answer.ts";
+export { codedRefusal } from "./sidecar-answer.ts";
 
 /** One row of the admin's table. No titles, no transcripts. */
 export interface SandboxRow {

@@ -63,7 +63,9 @@ describe("a freezer", () => {
     expect(await freezer.freeze()).toEqual({ freezeId, frozen });
     expect(await freezer.holds(freezeId)).toBe(true);
     expect(await freezer.holds(randomUUID())).toBe(false);
-    expect(() => freezer.requireAwake()).toThrow(expect.objectContaining({ kind: "conflict", code: agentFrozenCode }));
+    expect(() => freezer.requireAwake()).toThrow(
+      expect.objectContaining({ kind: "unavailable", code: agentFrozenCode }),
+    );
     expect(await read("count")).toBe(before);
     expect(await freezer.thaw()).toBe(true);
     expect(await freezer.thaw()).toBe(false);

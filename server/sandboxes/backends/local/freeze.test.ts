@@ -228,7 +228,7 @@ describe.each(["sandboxed", "host"] as const)("a sandbox that is %s", (isolation
     const idle = await background("exec sleep 1000");
     const node = isolation === "sandboxed" ? "/opt/dormouse/bin/node" : process.execPath;
     const listen = `require("net").createServer().listen(0, function () { console.log(this.address().port) })`;
-    const port = Number(await run(`${node} -e '${listen}' > port 2>&1 & until grep -q . port; do :; done; cat port`));
+    const port = Number(await run(`${node} -e '${listen}' > port 2>&1 & until grep -qs . port; do :; done; cat port`));
     await vi.waitUntil(async () => (await read("written")) !== "", patience);
     const shows = (wanted: (seen: typeof first) => boolean) =>
       vi.waitUntil(async () => {
