@@ -3,6 +3,7 @@ import { createHash, generateKeyPairSync, randomUUID } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { bundleSidecar } from "../../../../scripts/lib/bundle-sidecar.mjs";
 import { causes } from "../../../protocol/causes.ts";
@@ -22,6 +23,12 @@ const root = resolve(import.meta.dirname, "../../../..");
 const standIn = join(root, "server/lifecycle/test/stand-in-agent.mjs");
 const patience = { timeout: 30_000, interval: 10 };
 const signal = () => AbortSignal.timeout(60_000);
+const fillDatabase = `
+  const { DatabaseSync } = require("node:sqlite");
+  const database = new DatabaseSync(process.env.XDG_DATA_HOME + "/opencode/work.db");
+  database.exec("PRAGMA journal_mode = WAL; CREATE TABLE rows (n INTEGER PRIMARY KEY)");
+  for (;;) database.exec("INSERT INTO rows DEFAULT VALUES");
+`;
 const forks = "while :; do /bin/true; done";
 
 describe.each(["sandboxed", "host"] as const)("a sandbox that is %s", (isolation) => {
@@ -91,6 +98,7 @@ describe.each(["sandboxed", "host"] as const)("a sandbox that is %s", (isolation
     const before = (await read(name)).length;
     await vi.waitUntil(async () => (await read(name)).length > before, patience);
   }
+  const node = isolation === "sandboxed" ? "/opt/dormouse/bin/node" : process.execPath;
   const marked = () => withEnvironment([`DORMOUSE_SANDBOX=${sandboxId}`]);
 
   it("stands still 40 times out of 40 while its programs fork all the time", async () => {
@@ -144,26 +152,34 @@ describe.each(["sandboxed", "host"] as const)("a sandbox that is %s", (isolation
     }
   });
 
-  it("is archived as it stands while it is frozen", async () => {
+  it("is archived as it stands while it is frozen, in the middle of writing", async () => {
     await background(`n=0; while :; do n=$((n + 1)); echo $n > file-$((n % 50)); echo $n >> outputs/all; done`);
+    await writeFile(join(directory, "fill.cjs"), fillDatabase);
+    await background(`exec ${node} fill.cjs`);
+    const database = (folder: string) => rowsIn(join(folder, "opencode/work.db"));
+    const data = join(paths.workspace, "opencode-data");
     await grows("outputs/all");
+    await vi.waitUntil(() => database(data) > 0, patience);
     const { freezeId } = await sidecar.quiesce(signal());
     const names = ["outputs/all", ...readdirSync(directory).filter((name) => name.startsWith("file-"))];
     const standing = await Promise.all(names.map(read));
+    const rows = database(data);
     const archive = await download(`/snapshot/create?session=${sessionId}`);
     const history = await download("/opencode-history/create");
     expect(await sidecar.freezeHolds(freezeId, signal())).toEqual({ holds: true });
-    await mkdir(join(home, sessionId));
-    const unpack = (bytes: Buffer, ...parameters: string[]) =>
-      finished(spawn("tar", ["xz", "-C", join(home, sessionId), ...parameters]), bytes);
-    await unpack(archive, "--strip-components=1");
-    const unpacked = await Promise.all(
-      names.map((name) => readFile(join(home, sessionId, name), "utf8").catch(() => null)),
-    );
-    expect(unpacked).toEqual(standing);
-    await unpack(history);
     await sidecar.resume(signal());
     await grows("outputs/all");
+    await vi.waitUntil(() => database(data) > rows, patience);
+    const unpacked = join(home, sessionId);
+    await mkdir(unpacked);
+    const unpack = (bytes: Buffer, ...parameters: string[]) =>
+      finished(spawn("tar", ["xz", "-C", unpacked, ...parameters]), bytes);
+    await unpack(archive, "--strip-components=1");
+    await unpack(history);
+    expect(await Promise.all(names.map((name) => readFile(join(unpacked, name), "utf8").catch(() => null)))).toEqual(
+      standing,
+    );
+    expect(database(join(unpacked, ".opencode-data"))).toBe(rows);
   });
 
   async function download(path: string): Promise<Buffer> {
@@ -226,7 +242,6 @@ describe.each(["sandboxed", "host"] as const)("a sandbox that is %s", (isolation
     const busy = Number(await background(`exec bash -c "while :; do :; done" busy`));
     await background(`while :; do dd if=/dev/zero of=written bs=64k count=16 status=none conv=fsync; done`);
     const idle = await background("exec sleep 1000");
-    const node = isolation === "sandboxed" ? "/opt/dormouse/bin/node" : process.execPath;
     const listen = `require("net").createServer().listen(0, function () { console.log(this.address().port) })`;
     const port = Number(await run(`${node} -e '${listen}' > port 2>&1 & until grep -qs . port; do :; done; cat port`));
     await vi.waitUntil(async () => (await read("written")) !== "", patience);
@@ -258,6 +273,16 @@ function stateOf(pid: number): string {
     return text.charAt(text.lastIndexOf(")") + 2);
   } catch {
     return "T";
+  }
+}
+
+/** 0 while there are none. */
+function rowsIn(path: string): number {
+  try {
+    using database = new DatabaseSync(path, { readOnly: true });
+    return Number(database.prepare("SELECT count(*) AS count FROM rows").get()?.count);
+  } catch {
+    return 0;
   }
 }
 
