@@ -74,9 +74,9 @@ export function createFreezer({ processes, report }: FreezerOptions): Freezer {
     if (hasEnded) throw new Problem("conflict", "The sandbox is being ended.");
     if (current && (await isHeld(current))) return current;
     if (current) await letGo(current);
-    isFreezing = true;
     const before = await processes.list();
     const stoppedBefore = new Set(before.filter(({ state }) => state === "T").map(keyOf));
+    isFreezing = true;
     try {
       const stopped = await stopAll(processes, { first: before, isOver: () => hasEnded });
       const timer = setTimeout(() => void inTurn(thawLate), freezeMilliseconds);
