@@ -136,6 +136,28 @@ describe("a sidecar with the real opencode", () => {
     await expect(boot.client.json(request)).rejects.toMatchObject({ kind: "not-found" });
   });
 
+  it("stands still in the middle of a turn when it is frozen, and goes on there", async () => {
+    const session = await createAgentSession(boot.client);
+    const before = await boot.client.health(deadline());
+    await prompt(boot.client, session.id, "@@bash while [ ! -e stop ]; do echo x >> count; sleep 0.01; done");
+    const turnOver = collectEvents(boot.client, before.lastEvent, isIdle);
+    const count = async () => (await readFile(join(session.directory, "count"), "utf8").catch(() => "")).length;
+    await waitUntil(async () => (await count()) > 0, "the command");
+    const { freezeId, frozen } = await boot.client.quiesce(deadline());
+    expect(frozen).toBeGreaterThanOrEqual(2);
+    const counted = await count();
+    expect((await boot.client.activity(deadline())).processes.map(({ command }) => command).join()).toContain("stop");
+    expect(await boot.client.freezeHolds(freezeId, deadline())).toEqual({ holds: true });
+    expect(await count()).toBe(counted);
+    await boot.client.resume(deadline());
+    await waitUntil(async () => (await count()) > counted, "the command to go on");
+    await writeFile(join(session.directory, "stop"), "");
+    const lives = (await turnOver).filter(({ type }) => type === "life" || type === "gap");
+    expect(lives).toEqual([]);
+    expect(await lastText(session.id)).toBe("done");
+    expect((await boot.client.health(deadline())).agent).toEqual(before.agent);
+  });
+
   it("starts opencode again after kill -9, says so, and the next prompt works", async () => {
     const session = await createAgentSession(boot.client);
     const before = await boot.client.health(deadline());
@@ -175,19 +197,23 @@ describe("a sidecar with the real opencode", () => {
     expect(lines.some(({ text }) => text.includes("listening"))).toBe(true);
   });
 
-  it("ends the opencode of a sidecar that was killed, and remembers the conversation", async () => {
-    const session = await createAgentSession(boot.client);
-    await turn(session.id, "@@text remembered");
-    const pid = await agentPid();
-    boot.child.kill("SIGKILL");
-    await once(boot.child, "exit");
-    expect((await agents()).map((found) => found.pid)).toContain(pid);
-    boot = await sandbox.boot();
-    expect(await agents()).toEqual([]);
-    await boot.wake();
-    expect(await lastText(session.id)).toBe("remembered");
-    expect((await boot.client.health(deadline())).agent.life).toBe(1);
-  });
+  it.each(["runs", "is frozen"])(
+    "ends an opencode that %s and whose sidecar was killed, and it remembers",
+    async (how) => {
+      const session = await createAgentSession(boot.client);
+      await turn(session.id, "@@text remembered");
+      const pid = await agentPid();
+      if (how === "is frozen") await boot.client.quiesce(deadline());
+      boot.child.kill("SIGKILL");
+      await once(boot.child, "exit");
+      expect((await agents()).map((found) => found.pid)).toContain(pid);
+      boot = await sandbox.boot();
+      expect(await agents()).toEqual([]);
+      await boot.wake();
+      expect(await lastText(session.id)).toBe("remembered");
+      expect((await boot.client.health(deadline())).agent.life).toBe(1);
+    },
+  );
 
   it("survives the end of its parent's pipes and a hang-up, and ends the agent on SIGTERM", async () => {
     boot.child.stderr?.destroy();

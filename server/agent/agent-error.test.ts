@@ -58,4 +58,9 @@ describe("what a turn says about an error", () => {
     const body = JSON.stringify({ error: { kind: "conflict", message: "Taken over.", code: "lease-superseded" } });
     expect(answer(409, body)).toMatchObject({ kind: "conflict", refusal: "lease-superseded" });
   });
+
+  test("is the sidecar's own fault by name while the agent is frozen", () => {
+    const frozen = JSON.stringify({ error: { kind: "unavailable", message: "Frozen.", code: "agent-frozen" } });
+    expect(answer(503, frozen)).toMatchObject({ fault: "agent-frozen", ...causes["agent-frozen"] });
+  });
 });

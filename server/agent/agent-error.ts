@@ -1,7 +1,7 @@
 import { AppError, type ErrorKind, isAppError } from "../errors.ts";
 import { causes } from "../protocol/causes.ts";
-import { sidecarProblem, supersededCode } from "../protocol/sidecar.ts";
-import { superseded } from "../sandboxes/index.ts";
+import { sidecarProblem } from "../protocol/sidecar.ts";
+import { codedRefusal } from "../sandboxes/index.ts";
 import { requestIdOf, shorten } from "./agent-failure.ts";
 import { isFields } from "./tool-content.ts";
 import type { AgentFailure } from "./translator-state.ts";
@@ -17,9 +17,11 @@ export function createAgentError(input: {
 }): AppError {
   const body = parse(input.body);
   const problem = sidecarProblem.safeParse(body);
-  if (problem.data?.error.code === supersededCode) return superseded(problem.data.error.message);
   // Of the sidecar itself: opencode's own errors have a name, not a kind.
-  if (problem.success) return new AppError(kindByStatus[input.status] ?? "upstream", problem.data.error.message);
+  if (problem.success) {
+    const { error } = problem.data;
+    return codedRefusal(error) ?? new AppError(kindByStatus[input.status] ?? "upstream", error.message);
+  }
   const said = shorten(messageOf(body) ?? input.body);
   const words = said.replace(/[.\s]+$/, "");
   const message = `The agent could not ${input.what}.${words ? ` It said: “${words}”.` : ""} Try again in a moment.`;

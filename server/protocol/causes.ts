@@ -87,8 +87,8 @@ export const causes = {
     message: "The agent is being started. Try again in a moment.",
   },
   "agent-frozen": {
-    kind: "conflict",
-    message: "The agent is paused while the sandbox is saved. Try again in a moment.",
+    kind: "unavailable",
+    message: "The agent is on hold while its sandbox is being saved. Try again in a moment.",
   },
   "agent-start": {
     kind: "unavailable",

@@ -4,7 +4,7 @@ import type { OperationView, SandboxView } from "../protocol/sandbox-views.ts";
 
 export { createSidecarClient } from "./create-sidecar-client.ts";
 export { mayBecome } from "./sandbox-state.ts";
-export { superseded } from "./sidecar-answer.ts";
+export { codedRefusal } from "./sidecar-answer.ts";
 
 /** Whose sandboxes somebody acts on: their own, or, as an admin, anybody's of their tenant. */
 export type SandboxScope = "own" | "tenant";

@@ -22,8 +22,8 @@ const kindByStatus: Record<number, ErrorKind> = { 404: "not-found", 409: "confli
 /** The sidecar's own refusal, or else the agent's. A refused signature is our trouble, not that of whoever asked. */
 export function refusal(status: number, text: string): AppError {
   const problem = sidecarProblem.safeParse(parsed(text)).data?.error;
-  if (problem?.code === supersededCode) return superseded(problem.message);
-  if (problem?.code === agentFrozenCode) return faultError("agent-frozen");
+  const known = problem && codedRefusal(problem);
+  if (known) return known;
   if (problem && isErrorKind(problem.kind) && problem.kind !== "unauthenticated") {
     return new AppError(problem.kind, problem.message);
   }
@@ -33,9 +33,12 @@ export function refusal(status: number, text: string): AppError {
   return new AppError(kindByStatus[status] ?? kind, message, { cause, fault: "sandbox-answer" });
 }
 
-/** Whoever gets this leaves everything to the server that has taken over. */
-export function superseded(message: string): AppError {
-  return new AppError("conflict", message, { refusal: supersededCode });
+/** Null for one that its kind says enough of. */
+export function codedRefusal({ code, message }: { code?: string | undefined; message: string }): AppError | null {
+  // Whoever gets this leaves everything to the server that has taken over.
+  if (code === supersededCode) return new AppError("conflict", message, { refusal: supersededCode });
+  if (code === agentFrozenCode) return faultError("agent-frozen");
+  return null;
 }
 
 function parsed(text: string): unknown {

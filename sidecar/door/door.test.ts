@@ -195,7 +195,7 @@ function noConnection(): Promise<never> {
   return Promise.reject(new Error("not needed here"));
 }
 
-describe("the memory for nonces", () => {
+describe("the check of requests", () => {
   const { publicKey, privateKey } = generateKeyPairSync("ed25519");
   const base = { sandboxId: "s", bootId: "b", method: "GET", path: "/", bodyHash: hashBody("") };
 
@@ -208,7 +208,20 @@ describe("the memory for nonces", () => {
     };
   }
 
-  it("is bounded, and has room again when requests have expired", () => {
+  it("tells of each that the server signed, and of no other", () => {
+    let signed = 0;
+    const onSigned = () => {
+      signed += 1;
+    };
+    const verifier = createRequestVerifier({ sandboxId: "s", bootId: "b", publicKey, onSigned });
+    const headers = headersAt(Date.now());
+    verifier.verify({ method: "GET", path: "/", headers });
+    expect(() => verifier.verify({ method: "GET", path: "/", headers })).toThrow("used before");
+    expect(() => verifier.verify({ method: "GET", path: "/other", headers: headersAt(Date.now()) })).toThrow();
+    expect(signed).toBe(1);
+  });
+
+  it("has a bounded memory for nonces, which has room again when requests have expired", () => {
     let time = 1_000_000;
     const verifier = createRequestVerifier({ sandboxId: "s", bootId: "b", publicKey, now: () => time, maxNonces: 2 });
     const verify = (headers: Record<string, string>) => verifier.verify({ method: "GET", path: "/", headers });
@@ -219,7 +232,7 @@ describe("the memory for nonces", () => {
     expect(() => verify(headersAt(time))).not.toThrow();
   });
 
-  it("holds a nonce for as long as its request could be sent again", () => {
+  it("remembers a nonce for as long as its request could be sent again", () => {
     let time = 1_000_000;
     const verifier = createRequestVerifier({ sandboxId: "s", bootId: "b", publicKey, now: () => time });
     const headers = headersAt(time + 59_000);

@@ -74,9 +74,9 @@ export function createFreezer({ processes, report }: FreezerOptions): Freezer {
     if (hasEnded) throw new Problem("conflict", "The sandbox is being ended.");
     if (current && (await isHeld(current))) return current;
     if (current) await letGo(current);
-    isFreezing = true;
     const before = await processes.list();
     const stoppedBefore = new Set(before.filter(({ state }) => state === "T").map(keyOf));
+    isFreezing = true;
     try {
       const stopped = await stopAll(processes, { first: before, isOver: () => hasEnded });
       const timer = setTimeout(() => void inTurn(thawLate), freezeMilliseconds);
@@ -185,5 +185,8 @@ function letChildrenBegin(moving: readonly ProcessEntry[], all: readonly Process
 function notStill(moving: readonly ProcessEntry[]): Problem {
   const named = moving.slice(0, 3).map(({ pid }) => commandOf(pid).slice(0, 80));
   const programs = named.length > 0 ? named.join(", ") : "new ones were started all the time";
-  return new Problem("timeout", `The agent's programs could not be paused in time, so all of them go on: ${programs}.`);
+  return new Problem(
+    "timeout",
+    `The agent's programs could not be put on hold in time, so all of them go on. Still busy: ${programs}.`,
+  );
 }

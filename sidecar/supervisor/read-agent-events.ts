@@ -16,8 +16,6 @@ export type GlobalEvent = z.infer<typeof globalEvent>;
 /** Durable duplicates, and what only says that the connection lives. */
 const noise = new Set(["sync", "server.heartbeat", "server.connected"]);
 
-// opencode sends a heartbeat every 10 s.
-const maxSilence = 30_000;
 const connectDeadline = 5_000;
 
 export interface AgentEventReading {
@@ -26,28 +24,30 @@ export interface AgentEventReading {
   onEvent(event: GlobalEvent): void;
   /** The last moment at which it could not speak, by `performance.now()`. */
   lastFrozenAt(): number;
+  maxSilence?: number;
   signal: AbortSignal;
 }
 
 /** Reads opencode's events over one connection of its own. Resolves with the reason why it ended. */
 export function readAgentEvents(reading: AgentEventReading): Promise<string> {
   return new Promise((resolve) => {
-    const { onConnected, onEvent, lastFrozenAt, signal } = reading;
+    // opencode sends a heartbeat every 10 s.
+    const { onConnected, onEvent, lastFrozenAt, maxSilence = 30_000, signal } = reading;
     const { host, port, authorization } = reading.address;
     const headers = { authorization, accept: "text/event-stream" };
     const request = get({ host, port, path: "/global/event", headers, agent: false, signal });
     const late = setTimeout(() => request.destroy(new Error("no answer")), connectDeadline);
+    const silence = setTimeout(() => {
+      // It has that long again after a freeze.
+      if (performance.now() - lastFrozenAt() < maxSilence) silence.refresh();
+      else request.destroy(new Error("silence"));
+    }, maxSilence);
     const end = (reason: string) => {
       clearTimeout(late);
+      clearTimeout(silence);
       request.destroy();
       resolve(reason);
     };
-    request.setTimeout(maxSilence);
-    request.on("timeout", () => {
-      // It has that long again after a freeze.
-      if (performance.now() - lastFrozenAt() < maxSilence) request.setTimeout(maxSilence);
-      else request.destroy(new Error("silence"));
-    });
     request.on("error", (error) => end(error.message));
     request.on("response", (response: IncomingMessage) => {
       clearTimeout(late);
@@ -62,6 +62,7 @@ export function readAgentEvents(reading: AgentEventReading): Promise<string> {
       });
       response.setEncoding("utf8");
       response.on("data", (text: string) => {
+        silence.refresh();
         try {
           parser.feed(text);
         } catch (error) {

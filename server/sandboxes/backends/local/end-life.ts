@@ -5,7 +5,7 @@ import type { LifeRecord } from "./life-record.ts";
 import {
   childrenOf,
   isAlive,
-  isStopped,
+  isRunning,
   type ProcessIdentity,
   signalPid,
   signalProcess,
@@ -29,8 +29,8 @@ export function isLifeOver(life: LifeRecord): boolean {
 export async function endLife(life: LifeRecord, options: EndOptions): Promise<void> {
   const asked = askToEnd(life);
   const patience = AbortSignal.any([options.signal, AbortSignal.timeout(options.graceMilliseconds)]);
-  // What is stopped would hear of it only once it went on.
-  await until(() => isLifeOver(life) || asked.every(isStopped), patience);
+  // Who has ended left behind what nobody waits for; who is stopped would hear of it only once it went on.
+  await until(() => isLifeOver(life) || !asked.some(isRunning), patience);
   // Killing the first process of a pid namespace ends all others in it before it is gone itself.
   if (life.first) signalProcess(life.first, "SIGKILL");
   signalProcess(life.leader, "SIGKILL", "group");

@@ -1,8 +1,9 @@
 import { spawn } from "node:child_process";
 import { createHash, generateKeyPairSync, randomUUID } from "node:crypto";
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync, statSync } from "node:fs";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { bundleSidecar } from "../../../../scripts/lib/bundle-sidecar.mjs";
 import { causes } from "../../../protocol/causes.ts";
@@ -12,7 +13,7 @@ import type { SidecarClient } from "../../sidecar-client.ts";
 import { createSpec } from "../../test/test-sandbox.ts";
 import { readLife } from "./life-record.ts";
 import type { LocalIsolation } from "./local-isolations.ts";
-import { childrenOf, isStopped, withEnvironment } from "./process-identity.ts";
+import { childrenOf, identifyProcess, isRunning, withEnvironment } from "./process-identity.ts";
 import { createSandboxPaths, type PathsOfSandbox } from "./sandbox-paths.ts";
 import { createTestBackend, createTestHome } from "./test/test-backend.ts";
 
@@ -22,6 +23,12 @@ const root = resolve(import.meta.dirname, "../../../..");
 const standIn = join(root, "server/lifecycle/test/stand-in-agent.mjs");
 const patience = { timeout: 30_000, interval: 10 };
 const signal = () => AbortSignal.timeout(60_000);
+const fillDatabase = `
+  const { DatabaseSync } = require("node:sqlite");
+  const database = new DatabaseSync(process.env.XDG_DATA_HOME + "/opencode/work.db");
+  database.exec("PRAGMA journal_mode = WAL; CREATE TABLE rows (n INTEGER PRIMARY KEY)");
+  for (;;) database.exec("INSERT INTO rows DEFAULT VALUES");
+`;
 const forks = "while :; do /bin/true; done";
 
 describe.each(["sandboxed", "host"] as const)("a sandbox that is %s", (isolation) => {
@@ -91,6 +98,7 @@ describe.each(["sandboxed", "host"] as const)("a sandbox that is %s", (isolation
     const before = (await read(name)).length;
     await vi.waitUntil(async () => (await read(name)).length > before, patience);
   }
+  const node = isolation === "sandboxed" ? "/opt/dormouse/bin/node" : process.execPath;
   const marked = () => withEnvironment([`DORMOUSE_SANDBOX=${sandboxId}`]);
 
   it("stands still 40 times out of 40 while its programs fork all the time", async () => {
@@ -144,26 +152,34 @@ describe.each(["sandboxed", "host"] as const)("a sandbox that is %s", (isolation
     }
   });
 
-  it("is archived as it stands while it is frozen", async () => {
+  it("is archived as it stands while it is frozen, in the middle of writing", async () => {
     await background(`n=0; while :; do n=$((n + 1)); echo $n > file-$((n % 50)); echo $n >> outputs/all; done`);
+    await writeFile(join(directory, "fill.cjs"), fillDatabase);
+    await background(`exec ${node} fill.cjs`);
+    const database = (folder: string) => rowsIn(join(folder, "opencode/work.db"));
+    const data = join(paths.workspace, "opencode-data");
     await grows("outputs/all");
+    await vi.waitUntil(() => database(data) > 0, patience);
     const { freezeId } = await sidecar.quiesce(signal());
     const names = ["outputs/all", ...readdirSync(directory).filter((name) => name.startsWith("file-"))];
     const standing = await Promise.all(names.map(read));
+    const rows = database(data);
     const archive = await download(`/snapshot/create?session=${sessionId}`);
     const history = await download("/opencode-history/create");
     expect(await sidecar.freezeHolds(freezeId, signal())).toEqual({ holds: true });
-    await mkdir(join(home, sessionId));
-    const unpack = (bytes: Buffer, ...parameters: string[]) =>
-      finished(spawn("tar", ["xz", "-C", join(home, sessionId), ...parameters]), bytes);
-    await unpack(archive, "--strip-components=1");
-    const unpacked = await Promise.all(
-      names.map((name) => readFile(join(home, sessionId, name), "utf8").catch(() => null)),
-    );
-    expect(unpacked).toEqual(standing);
-    await unpack(history);
     await sidecar.resume(signal());
     await grows("outputs/all");
+    await vi.waitUntil(() => database(data) > rows, patience);
+    const unpacked = join(home, sessionId);
+    await mkdir(unpacked);
+    const unpack = (bytes: Buffer, ...parameters: string[]) =>
+      finished(spawn("tar", ["xz", "-C", unpacked, ...parameters]), bytes);
+    await unpack(archive, "--strip-components=1");
+    await unpack(history);
+    expect(await Promise.all(names.map((name) => readFile(join(unpacked, name), "utf8").catch(() => null)))).toEqual(
+      standing,
+    );
+    expect(database(join(unpacked, ".opencode-data"))).toBe(rows);
   });
 
   async function download(path: string): Promise<Buffer> {
@@ -190,8 +206,7 @@ describe.each(["sandboxed", "host"] as const)("a sandbox that is %s", (isolation
       await sidecar.quiesce(signal());
       const before = await size();
       await vi.waitUntil(async () => (await size()) > before, patience);
-      expect(isStopped(outside.pid ?? 0)).toBe(false);
-      expect(isStopped(process.pid)).toBe(false);
+      expect(isRunning(outside.pid ?? 0)).toBe(true);
     } finally {
       process.kill(-(outside.pid ?? 0), "SIGKILL");
     }
@@ -207,7 +222,7 @@ describe.each(["sandboxed", "host"] as const)("a sandbox that is %s", (isolation
     await sidecar.quiesce(signal());
     const standing = await Promise.all(["count", "bare"].map(read));
     await backend.terminate(sandboxId, null, signal());
-    expect(marked()).toEqual([]);
+    expect(workingIn(directory)).toEqual([]);
     expect(await read("heard")).toBe("");
     expect((await Promise.all(["count", "bare"].map(read))).map(sizeOf)).toEqual(standing.map(sizeOf));
   });
@@ -226,9 +241,8 @@ describe.each(["sandboxed", "host"] as const)("a sandbox that is %s", (isolation
     const busy = Number(await background(`exec bash -c "while :; do :; done" busy`));
     await background(`while :; do dd if=/dev/zero of=written bs=64k count=16 status=none conv=fsync; done`);
     const idle = await background("exec sleep 1000");
-    const node = isolation === "sandboxed" ? "/opt/dormouse/bin/node" : process.execPath;
     const listen = `require("net").createServer().listen(0, function () { console.log(this.address().port) })`;
-    const port = Number(await run(`${node} -e '${listen}' > port 2>&1 & until grep -q . port; do :; done; cat port`));
+    const port = Number(await run(`${node} -e '${listen}' > port 2>&1 & until grep -qs . port; do :; done; cat port`));
     await vi.waitUntil(async () => (await read("written")) !== "", patience);
     const shows = (wanted: (seen: typeof first) => boolean) =>
       vi.waitUntil(async () => {
@@ -258,6 +272,29 @@ function stateOf(pid: number): string {
     return text.charAt(text.lastIndexOf(")") + 2);
   } catch {
     return "T";
+  }
+}
+
+/** Processes with this working directory, in whatever namespace. */
+function workingIn(directory: string): string[] {
+  const { ino } = statSync(directory);
+  return readdirSync("/proc").filter((name) => {
+    try {
+      return statSync(`/proc/${name}/cwd`).ino === ino && identifyProcess(Number(name)) !== null;
+    } catch {
+      // None, or somebody else's.
+      return false;
+    }
+  });
+}
+
+/** 0 while there are none. */
+function rowsIn(path: string): number {
+  try {
+    using database = new DatabaseSync(path, { readOnly: true });
+    return Number(database.prepare("SELECT count(*) AS count FROM rows").get()?.count);
+  } catch {
+    return 0;
   }
 }
 

@@ -40,9 +40,11 @@ export function signalPid(pid: number, signal: NodeJS.Signals): void {
   }
 }
 
-/** By a signal, until another one lets it go on. Linux only; elsewhere none is. */
-export function isStopped(pid: number): boolean {
-  return statOf(pid)?.state === "T";
+/** Neither ended nor stopped by a signal. Where this is not Linux, it is taken for so. */
+export function isRunning(pid: number): boolean {
+  if (!existsSync("/proc/self/stat")) return true;
+  const state = statOf(pid)?.state;
+  return state !== undefined && !/[TZX]/.test(state);
 }
 
 /** Linux only; elsewhere none is found. */
