@@ -11,12 +11,14 @@ import {
   runTurn,
   send,
   shellOutput,
+  stopButton,
   transcript,
+  turnPatience,
 } from "../fixtures/session.ts";
 import { mark, takeSnapshot } from "../fixtures/snapshot-page.ts";
 import { expect, test } from "../fixtures/test.ts";
 
-test("a session whose machine is away says so, keeps what is sent, and continues here from its snapshot", async ({
+test("a session whose machine is away says so, keeps what is sent, continues from its snapshot, and can be stopped", async ({
   adminPage,
   member: { account, page },
 }) => {
@@ -69,6 +71,15 @@ test("a session whose machine is away says so, keeps what is sent, and continues
   await send(page, "run `echo here > story.txt; cat story.txt`");
   await expectTurnsEnded(page, 4);
   await expect(transcript(page)).toContainText("here");
+
+  await send(page, "run `sleep 300`");
+  await expect(transcript(page).getByRole("button", { name: /^Running/ })).toBeVisible({ timeout: turnPatience });
+  await seedAway(sessionId, { machine: "shed-workstation", isAway: true });
+  await expect(page.getByText("Waiting for shed-workstation")).toBeVisible();
+  await stopButton(page).click();
+  await expect(transcript(page).getByText("It is on shed-workstation, which is away.")).toBeVisible();
+  await expect(stopButton(page)).toBeHidden();
+  await look(page, "away-stopped");
 });
 
 test("a program continues a session here only while its machine is away, and as often as it likes", async ({

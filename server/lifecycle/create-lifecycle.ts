@@ -9,7 +9,7 @@ import { adoptAll, adoptBeforeWake, adoptLapsed, type TakeOver } from "./adopt-a
 import { assignSandbox } from "./assign-sandbox.ts";
 import { endSandbox } from "./end-sandbox.ts";
 import { beginLook, ensureAgentReady } from "./ensure-agent-ready.ts";
-import { claimSandboxes, continueHere, seeHomes, setAsideMoved } from "./homes.ts";
+import { claimSandboxes, continueHere, seeHomes, setAsideMoved, supersedeAway } from "./homes.ts";
 import type { Lifecycle, RunningSandbox } from "./index.ts";
 import { createLeases, renewWhile } from "./lease.ts";
 import {
@@ -243,6 +243,7 @@ export function createLifecycle({ deadlines, ...options }: LifecycleOptions): Li
     isOwnLease: leases.isOwn,
     isReachable: (of) => of === null || of === home.id,
     continueHere: (input) => continueHere(context, input),
+    supersedeAway: (input) => supersedeAway(context, input),
     findRunning(sandboxId) {
       const sandbox = held.get(sandboxId);
       return sandbox ? expose(sandbox) : null;
