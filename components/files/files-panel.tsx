@@ -69,8 +69,12 @@ export function FilesPanel({ sessionId, pulse, sandbox }: FilesPanelProps) {
     <div className="flex min-h-0 flex-1 flex-col">
       {(root.problem || !awake) && (
         <Notice tone={sandbox.state === "sleeping" && !sandbox.away ? "asleep" : "plain"} className="m-2">
-          {awake ? root.problem : sandbox.away ? "Their machine is away." : "The sandbox is not awake."} This list may
-          be out of date.
+          {awake
+            ? root.problem
+            : sandbox.away
+              ? `${sandbox.away.machine ?? "Their machine"} is away.`
+              : "The sandbox is not awake."}{" "}
+          This list may be out of date.
         </Notice>
       )}
       <div className={`min-h-0 overflow-y-auto p-2 ${shown ? "max-h-[40%] shrink-0 border-b border-line" : "flex-1"}`}>
