@@ -4,6 +4,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { LogDelta, LogEntry } from "../server/protocol/log-entry.ts";
 import type { SessionEvent } from "../server/protocol/session-events.ts";
 import { applySessionEvents, emptyViewerState, type ViewerState } from "../server/protocol/viewer-state.ts";
+import { type CpuTimes, cpuSince, dormouseProgram, readCpuTimes } from "./lib/cpu-time.ts";
 import type { RunningDormouse } from "./lib/measured-dormouse.ts";
 import { invitePerson, type Person } from "./lib/person.ts";
 import { now, timesIn } from "./lib/scripted-model.ts";
@@ -25,6 +26,8 @@ export interface LoadFigures {
   atOnce: number;
   bytesPerViewer: number;
   serverBytes: number;
+  /** Of all cores while the turns streamed, by program; 1 is one core. The bench plays viewers and model. */
+  cores: CpuTimes;
 }
 
 interface Viewing {
@@ -66,7 +69,12 @@ export async function measureLoad(dormouse: RunningDormouse, size: LoadSize): Pr
   const bytesPerViewer = ((await residentBytes(dormouse.pid)) - before) / size.viewers;
 
   lags.length = 0;
+  const readCpu = () => ({ ...readCpuTimes(dormouse.pid, dormouseProgram), bench: ownCpuTime() });
+  const [begunAt, cpuBefore] = [performance.now(), readCpu()];
   await runTurns(sessions, `stamp ${stamps} every ${everyMilliseconds}`, turnDeadline);
+  const lasted = performance.now() - begunAt;
+  const used = Object.entries(cpuSince(cpuBefore, readCpu()));
+  const cores = Object.fromEntries(used.map(([program, time]) => [program, time / lasted]));
   const serverBytes = await residentBytes(dormouse.pid);
   const logs = new Map<string, LogEntry[]>();
   for (const { person, sessionId } of sessions) logs.set(sessionId, await readLog(person, sessionId));
@@ -75,7 +83,7 @@ export async function measureLoad(dormouse: RunningDormouse, size: LoadSize): Pr
   await until(() => viewings.every(isComplete), 10_000).catch(() => {});
   const astray = viewings.filter((viewing) => !isComplete(viewing)).length;
   for (const { stop } of viewings) stop();
-  return { lags, astray, ...summarize([...logs.values()]), bytesPerViewer, serverBytes };
+  return { lags, astray, ...summarize([...logs.values()]), bytesPerViewer, serverBytes, cores };
 }
 
 async function bringPeople(dormouse: RunningDormouse, count: number): Promise<Person[]> {
@@ -161,6 +169,11 @@ function summarize(logs: readonly LogEntry[][]): { unfinished: number; atOnce: n
     ...spans.map(({ from: at }) => spans.filter(({ from, to }) => from <= at && at <= to).length),
   );
   return { unfinished, atOnce };
+}
+
+function ownCpuTime(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1000;
 }
 
 async function residentBytes(pid: number): Promise<number> {

@@ -10,15 +10,18 @@ import { measureTurns, type Round, type TurnCpu } from "./turns.ts";
 /**
  * Every speed claim, as a ratio against its peer in the same run: figures of two machines are not
  * comparable, ratios nearly are. `ROUNDS`, `BURSTS`, `LOAD_TURNS`, `LOAD_VIEWERS` and `LOAD_SANDBOXES` set
- * how much; 0 leaves a part out. The full load is 50 turns, 500 viewers, 8 sandboxes.
+ * how much; 0 leaves a part out. With the word `load`, the load alone, in its full size.
  */
+const part = process.argv[2];
+if (part !== undefined && part !== "load") throw new Error(`There is no bench "${part}": it is "archives" or "load".`);
+const isLoadAlone = part === "load";
 const size = (name: string, otherwise: number) => Number(process.env[name] ?? otherwise);
-const rounds = size("ROUNDS", 30);
-const bursts = size("BURSTS", 5);
+const rounds = size("ROUNDS", isLoadAlone ? 0 : 30);
+const bursts = size("BURSTS", isLoadAlone ? 0 : 5);
 const load = {
-  turns: size("LOAD_TURNS", 8),
-  viewers: size("LOAD_VIEWERS", 80),
-  sandboxes: size("LOAD_SANDBOXES", 2),
+  turns: size("LOAD_TURNS", isLoadAlone ? 50 : 8),
+  viewers: size("LOAD_VIEWERS", isLoadAlone ? 500 : 80),
+  sandboxes: size("LOAD_SANDBOXES", isLoadAlone ? 8 : 2),
 };
 
 const rows: Record<string, Record<string, string>> = {};
@@ -53,7 +56,7 @@ await using dormouse = await startDormouse();
 await chooseModel();
 const averages = [loadavg()[0]];
 
-{
+if (rounds + bursts > 0) {
   await using direct = await startDirectOpencode(model.url);
   const medianOf = (list: readonly Round[], what: keyof Round) => median(list.map((round) => round[what]));
   if (rounds > 0) {
@@ -78,7 +81,7 @@ const averages = [loadavg()[0]];
 }
 
 if (load.turns > 0) {
-  const { lags, astray, unfinished, atOnce, bytesPerViewer, serverBytes } = await measureLoad(dormouse, load);
+  const { lags, astray, unfinished, atOnce, bytesPerViewer, serverBytes, cores } = await measureLoad(dormouse, load);
   const name = `${load.turns} turns, ${load.sandboxes} sandboxes, ${load.viewers} viewers`;
   note(`${name}: streaming at once`, String(atOnce));
   note(`${name}: turns not finished`, String(unfinished));
@@ -87,6 +90,7 @@ if (load.turns > 0) {
   note(`${name}: lag p99`, milliseconds(quantile(lags, 0.99)));
   note(`${name}: server memory a viewer`, megabytes(bytesPerViewer));
   note(`${name}: server memory`, megabytes(serverBytes));
+  for (const [program, used] of Object.entries(cores)) note(`${name}: cores used by ${program}`, used.toFixed(2));
   averages.push(loadavg()[0]);
   if (astray + unfinished > 0) process.exitCode = 1;
 }

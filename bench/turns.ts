@@ -1,5 +1,5 @@
 import type { LogDelta, LogEntry } from "../server/protocol/log-entry.ts";
-import { type CpuTimes, cpuSince, readCpuTimes } from "./lib/cpu-time.ts";
+import { type CpuTimes, cpuSince, dormouseProgram, readCpuTimes } from "./lib/cpu-time.ts";
 import type { RunningDormouse } from "./lib/measured-dormouse.ts";
 import type { DirectOpencode } from "./lib/opencode-direct.ts";
 
@@ -32,7 +32,7 @@ export async function measureTurns(input: {
   const follower = await followAnswers(dormouse, session.id);
   const measured = { through: [] as Round[], direct: [] as Round[] };
   const readCpu = () => ({
-    through: readCpuTimes(dormouse.pid, programOf),
+    through: readCpuTimes(dormouse.pid, dormouseProgram),
     direct: readCpuTimes(direct.pid, () => "opencode"),
   });
   let before = readCpu();
@@ -53,13 +53,6 @@ export async function measureTurns(input: {
     direct: ofOne(cpuSince(before.direct, after.direct)),
   };
   return { ...measured, cpu };
-}
-
-function programOf(commandLine: string): string {
-  if (/opencode(\.exe)? serve/.test(commandLine)) return "opencode";
-  if (commandLine.includes("sidecar.mjs")) return "sidecar";
-  if (commandLine.includes("postgres")) return "Postgres";
-  return commandLine.includes("server/main.ts") ? "server" : "other";
 }
 
 async function followAnswers(dormouse: RunningDormouse, sessionId: string) {

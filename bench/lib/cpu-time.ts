@@ -25,6 +25,14 @@ export function cpuSince(before: CpuTimes, after: CpuTimes): CpuTimes {
   return Object.fromEntries(Object.entries(after).map(([kind, time]) => [kind, time - (before[kind] ?? 0)]));
 }
 
+/** What a process of a running Dormouse is. */
+export function dormouseProgram(commandLine: string): string {
+  if (/opencode(\.exe)? serve/.test(commandLine)) return "opencode";
+  if (commandLine.includes("sidecar.mjs")) return "sidecar";
+  if (commandLine.includes("postgres")) return "Postgres";
+  return commandLine.includes("server/main.ts") ? "server" : "other";
+}
+
 function readProcesses() {
   return readdirSync("/proc").flatMap((name) => {
     if (!/^\d+$/.test(name)) return [];

@@ -32,12 +32,15 @@ export function SandboxTable({ sandboxes }: { sandboxes: SandboxView[] }) {
       {sandboxes.map((sandbox) => (
         <Row key={sandbox.id}>
           <Cell className="max-sm:py-1.5 max-sm:whitespace-normal">
-            <StateDot tone={tones[sandbox.state]}>{sandbox.state}</StateDot>
+            <StateDot tone={sandbox.home?.isAway ? "still" : tones[sandbox.state]}>{sandbox.state}</StateDot>
             {sandbox.wantedState !== sandbox.state && (
               <span className="max-sm:block max-sm:pl-4 max-sm:text-12 max-sm:text-muted">
                 {" "}
                 → {sandbox.wantedState}
               </span>
+            )}
+            {sandbox.home?.isAway && (
+              <span className="block pl-4 text-12 text-danger sm:hidden">{sandbox.home.machine ?? "machine"} away</span>
             )}
             {sandbox.cause && <span className="block pl-4 text-12 text-muted sm:hidden">{sandbox.cause}</span>}
           </Cell>
@@ -76,8 +79,12 @@ function Home({ home }: { home: SandboxView["home"] }) {
     <>
       {name}{" "}
       <span className="text-danger">
-        away{home.seenAt && " since "}
-        {home.seenAt && <Time at={home.seenAt} />}
+        away
+        {home.seenAt && (
+          <>
+            , last seen <Time at={home.seenAt} justNow="just now" />
+          </>
+        )}
       </span>
     </>
   );

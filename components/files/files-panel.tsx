@@ -3,6 +3,7 @@
 import { useState } from "react";
 import type { SessionState } from "@/server/protocol/session-events.ts";
 import type { FileEntry } from "@/server/protocol/sidecar.ts";
+import { isAwake } from "../session/burrow-state.ts";
 import { fileAddress } from "../session/session-api.ts";
 import { LoadingLines } from "../ui/loading-lines.tsx";
 import { Notice } from "../ui/notice.tsx";
@@ -16,11 +17,11 @@ interface FilesPanelProps {
   sessionId: string;
   /** Changes whenever files may have changed. */
   pulse: number;
-  sandbox: SessionState["sandbox"]["state"];
+  sandbox: SessionState["sandbox"];
 }
 
 export function FilesPanel({ sessionId, pulse, sandbox }: FilesPanelProps) {
-  const awake = sandbox === "running";
+  const awake = isAwake(sandbox);
   const { folders, open, toggle, reload } = useFolders(sessionId, { pulse, awake });
   const [selected, setSelected] = useState<FileEntry | null>(null);
   const [asked, setAsked] = useState<{ entry: FileEntry; action: FileAction } | null>(null);
@@ -56,21 +57,24 @@ export function FilesPanel({ sessionId, pulse, sandbox }: FilesPanelProps) {
     );
   }
   if (!root || root.entries.length === 0) {
-    const isUnseen = !root && (sandbox === "sleeping" || sandbox === "failed");
+    const kept = root ? null : keptWords(sandbox);
     return (
       <div className="flex flex-1 flex-col justify-center gap-1 px-8 pb-16">
-        <p className="text-15 font-semibold">{isUnseen ? "Your files are kept" : "No files yet"}</p>
-        <p className="text-13 text-muted">
-          {root?.problem ?? (isUnseen ? keptWords : "Files appear here when the agent makes them.")}
-        </p>
+        <p className="text-15 font-semibold">{kept ? "Your files are kept" : "No files yet"}</p>
+        <p className="text-13 text-muted">{root?.problem ?? kept ?? "Files appear here when the agent makes them."}</p>
       </div>
     );
   }
   return (
     <div className="flex min-h-0 flex-1 flex-col">
       {(root.problem || !awake) && (
-        <Notice tone={sandbox === "sleeping" ? "asleep" : "plain"} className="m-2">
-          {awake ? root.problem : "The sandbox is not awake."} This list may be out of date.
+        <Notice tone={sandbox.state === "sleeping" && !sandbox.away ? "asleep" : "plain"} className="m-2">
+          {awake
+            ? root.problem
+            : sandbox.away
+              ? `${sandbox.away.machine ?? "Their machine"} is away.`
+              : "The sandbox is not awake."}{" "}
+          This list may be out of date.
         </Notice>
       )}
       <div className={`min-h-0 overflow-y-auto p-2 ${shown ? "max-h-[40%] shrink-0 border-b border-line" : "flex-1"}`}>
@@ -105,7 +109,12 @@ export function FilesPanel({ sessionId, pulse, sandbox }: FilesPanelProps) {
   );
 }
 
-const keptWords = "You will see them again once the sandbox is awake. It wakes when you send a message.";
+/** Why they are not shown; null where there need not be any. */
+function keptWords({ state, away }: SessionState["sandbox"]): string | null {
+  if (away) return `They are on ${away.machine ?? "another machine"}. You will see them again when it is back.`;
+  const isUnseen = state === "sleeping" || state === "failed";
+  return isUnseen ? "You will see them again once the sandbox is awake. It wakes when you send a message." : null;
+}
 
 function findEntry(folders: Folders, path: string): FileEntry | null {
   return folders.get(parentOf(path))?.entries.find((entry) => entry.path === path) ?? null;

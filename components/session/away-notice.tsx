@@ -17,7 +17,6 @@ interface AwayNoticeProps {
 export function AwayNotice({ session, away, continueHere }: AwayNoticeProps) {
   const machine = away.machine ?? "another machine";
   const savedAt = session.recovery.savedAt ? new Date(session.recovery.savedAt) : null;
-  const label = savedAt ? "Continue here from the snapshot" : "Continue here with an empty workspace";
 
   return (
     <div
@@ -25,17 +24,18 @@ export function AwayNotice({ session, away, continueHere }: AwayNoticeProps) {
       className="flex min-h-9 shrink-0 flex-wrap items-center gap-x-3 gap-y-1 border-b border-line bg-panel px-4 py-1.5 text-13 sm:px-6"
     >
       <span className="min-w-0 flex-1 basis-64">
-        This session is on {machine}, which is away
-        {away.since && (
+        This session is on {machine}, which{" "}
+        {away.since ? (
           <>
-            {" "}
-            since <Moment at={new Date(away.since)} />
+            has been away since <Moment at={new Date(away.since)} />
           </>
+        ) : (
+          "is away"
         )}
         . Messages you send wait until it is back.
       </span>
       <ConfirmButton
-        label={label}
+        look="secondary"
         title={`Continue without ${machine}?`}
         consequence={<Consequence machine={machine} savedAt={savedAt} />}
         confirmLabel="Continue here"
@@ -43,11 +43,11 @@ export function AwayNotice({ session, away, continueHere }: AwayNoticeProps) {
         confirm={() => continueHere({ sessionId: session.id })}
       >
         {savedAt ? (
-          <>
+          <span>
             Continue here from the snapshot of <Moment at={savedAt} />
-          </>
+          </span>
         ) : (
-          label
+          "Continue here with an empty workspace"
         )}
       </ConfirmButton>
     </div>
@@ -59,14 +59,14 @@ function Consequence({ machine, savedAt }: { machine: string; savedAt: Date | nu
     <>
       {savedAt ? (
         <>
-          Files and memory come from their newest snapshots; that of the files is from <Moment at={savedAt} />. Changes
-          made since then stay on {machine} and are not here.
+          The files come from the snapshot of <Moment at={savedAt} />. Changes made since then stay on {machine}.
         </>
       ) : (
         <>There is no snapshot of this session's files: the workspace begins empty. Its files stay on {machine}.</>
       )}{" "}
-      A turn that was running there ends. Your other sessions on {machine} continue here too. When it is back, it ends
-      its agent and keeps its files aside.
+      The agent’s memory comes from its newest archive, or from the transcript. A turn that was running there ends. Your
+      other sessions on {machine} continue here too. When {machine} is back, the agent there ends and its files are set
+      aside.
     </>
   );
 }

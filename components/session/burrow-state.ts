@@ -59,6 +59,11 @@ export function toBurrow(
   }
 }
 
+/** What was last seen of one whose machine is away is not how it is. */
+export function isAwake({ state, away }: SessionState["sandbox"]): boolean {
+  return state === "running" && !away;
+}
+
 function newestPhase(entries: readonly LogEntry[], turnId: string | null) {
   const newest = entries.findLast(
     (entry) => entry.turnId === turnId && entry.under === null && entry.kind !== "prompt",

@@ -2,7 +2,7 @@
 
 import "./session.css";
 import { type ReactNode, useMemo, useState } from "react";
-import type { RecoveryPoint } from "@/server/protocol/session-events.ts";
+import type { RecoveryPoint, SessionState } from "@/server/protocol/session-events.ts";
 import type { ViewerState } from "@/server/protocol/viewer-state.ts";
 import { ChangesPanel } from "../files/changes-panel.tsx";
 import { FilesPanel } from "../files/files-panel.tsx";
@@ -11,7 +11,7 @@ import { SnapshotsPanel } from "../snapshots/snapshots-panel.tsx";
 import { classNames } from "../ui/class-names.ts";
 import { AwayNotice, type ContinueHere } from "./away-notice.tsx";
 import { BurrowLine } from "./burrow-line.tsx";
-import { toBurrow } from "./burrow-state.ts";
+import { isAwake, toBurrow } from "./burrow-state.ts";
 import { Composer } from "./composer/composer.tsx";
 import { QueueList } from "./composer/queue-list.tsx";
 import { useOutbox } from "./composer/use-outbox.ts";
@@ -23,6 +23,7 @@ import { Column, Transcript } from "./transcript/transcript.tsx";
 
 const views = { talk: "Transcript", files: "Files", changes: "Changes", snapshots: "Snapshots" } as const;
 type View = keyof typeof views;
+const noSandbox: SessionState["sandbox"] = { state: "none", cause: null, away: null };
 const unknownRecovery: RecoveryPoint = { savedAt: null, saving: false, problem: null, restoring: false };
 const none: never[] = [];
 const panels: View[] = ["files", "changes", "snapshots"];
@@ -43,7 +44,7 @@ export function SessionView({ sessionId, title, initial, remark, continueHere }:
   const { isAsleep } = toBurrow(state.session, state.entries);
   const pulse = useMemo(() => state.entries.filter(isDone).length, [state.entries]);
   const panel = view === "talk" ? "files" : view;
-  const sandbox = state.session?.sandbox.state ?? "none";
+  const sandbox = state.session?.sandbox ?? noSandbox;
   const recovery = state.session?.recovery ?? unknownRecovery;
 
   return (
@@ -56,13 +57,13 @@ export function SessionView({ sessionId, title, initial, remark, continueHere }:
         title={state.session?.title ?? title}
         mark={
           (state.entries.length > 0 || recovery.savedAt) && (
-            <RecoveryMark recovery={recovery} sandbox={sandbox} onOpen={() => setView("snapshots")} />
+            <RecoveryMark recovery={recovery} sandbox={sandbox.state} onOpen={() => setView("snapshots")} />
           )
         }
       />
       <ConnectionNotice />
-      {state.session?.sandbox.away && (
-        <AwayNotice session={state.session} away={state.session.sandbox.away} continueHere={continueHere} />
+      {state.session && sandbox.away && (
+        <AwayNotice session={state.session} away={sandbox.away} continueHere={continueHere} />
       )}
       <Switch className="xl:hidden" shown={["talk", ...panels]} current={view} onChange={setView} />
       <div className="flex min-h-0 flex-1">
@@ -80,7 +81,7 @@ export function SessionView({ sessionId, title, initial, remark, continueHere }:
           {panel === "files" && <FilesPanel sessionId={sessionId} pulse={pulse} sandbox={sandbox} />}
           {panel === "changes" && <ChangesPanel entries={state.entries} />}
           {panel === "snapshots" && (
-            <SnapshotsPanel sessionId={sessionId} awake={sandbox === "running"} recovery={recovery} />
+            <SnapshotsPanel sessionId={sessionId} awake={isAwake(sandbox)} recovery={recovery} />
           )}
         </aside>
       </div>

@@ -30,7 +30,12 @@ interface Confirmation<Value> {
 
 /** A button whose deed needs a second, explicit yes. The dialog says what will happen and stays open if it fails. */
 export function ConfirmButton<Value>(
-  props: ButtonLook & Confirmation<Value> & { label: string; children?: ReactNode; className?: string },
+  props: ButtonLook &
+    Confirmation<Value> & { className?: string } & (
+      | { label: string; children?: ReactNode }
+      // What is shown says it all.
+      | { label?: undefined; children: ReactNode }
+    ),
 ) {
   const { label, children, look = "quiet", size = "small", className, ...confirmation } = props;
   const [open, setOpen] = useState(false);

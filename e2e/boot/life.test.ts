@@ -4,12 +4,12 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, describe, expect, it } from "vitest";
 import { waitUntil } from "../../server/boot/processes.ts";
+import { postmasterOf } from "../postmaster-of.ts";
 import {
   cleanUp,
   makeDirectory,
   makeHome,
   postgresOf,
-  postmasterOf,
   type RunningDormouse,
   runDormouse,
   runToFailure,

@@ -3,8 +3,9 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, describe, expect, it } from "vitest";
+import { postmasterOf } from "../postmaster-of.ts";
 import { becomeFirst, type FirstPerson, setupCode } from "./first-person.ts";
-import { cleanUp, makeDirectory, postgresOf, postmasterOf, type RunningDormouse, runDormouse } from "./run-dormouse.ts";
+import { cleanUp, makeDirectory, postgresOf, type RunningDormouse, runDormouse } from "./run-dormouse.ts";
 
 afterEach(cleanUp);
 

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
-import { existsSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -143,12 +143,6 @@ export function postgresOf(directory: string): number[] {
   return readdirSync("/proc")
     .map(Number)
     .filter((pid) => pid > 0 && isPostgresIn(directory, pid));
-}
-
-/** The one that was started, not those it forked. */
-export function postmasterOf(home: string): number | null {
-  const file = join(home, "postgres", "data", "postmaster.pid");
-  return existsSync(file) ? Number(readFileSync(file, "utf8").split("\n")[0]) : null;
 }
 
 // Whatever they call themselves, all of them work in the data directory. The dead work nowhere.

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
 import { AppError, faultError, isAppError } from "../errors.ts";
+import { bounded } from "../lib/bounded.ts";
 import type { SidecarClient, SidecarRequest } from "../sandboxes/sidecar-client.ts";
 import { createAgentError } from "./agent-error.ts";
 import { idBefore, isAgentSessionId, partIdOf } from "./agent-ids.ts";
@@ -181,12 +182,12 @@ export function createAgentClient({ sidecar, timeouts, onDeleteFailed }: AgentCl
     },
 
     async importSession({ sessionId, replay, signal }) {
-      await sidecar.json({
-        method: "POST",
-        path: "/agent-import",
-        json: { sessionId, session: replay },
-        timeoutMilliseconds: importMilliseconds,
-        signal: AbortSignal.any([signal, AbortSignal.timeout(importMilliseconds)]),
+      const json = { sessionId, session: replay };
+      const request = { method: "POST", path: "/agent-import", json, timeoutMilliseconds: importMilliseconds } as const;
+      await bounded((limited) => sidecar.json({ ...request, signal: limited }), {
+        signal,
+        milliseconds: importMilliseconds,
+        late: () => faultError("agent-late"),
       });
       await requireReplayed(replay, signal);
     },

@@ -10,7 +10,7 @@ import { assignSandbox } from "./assign-sandbox.ts";
 import { findBusy } from "./busy.ts";
 import { beginLook, ensureAgentReady } from "./ensure-agent-ready.ts";
 import { createHeldSandboxes } from "./held-sandboxes.ts";
-import { claimSandboxes, continueHere, seeHomes, setAsideMoved } from "./homes.ts";
+import { claimSandboxes, continueHere, seeHomes, setAsideMoved, supersedeAway } from "./homes.ts";
 import { requestIdleSleeps } from "./idle-sandboxes.ts";
 import type { Lifecycle, RunningSandbox } from "./index.ts";
 import { createLeases, renewWhile, type SandboxRecord } from "./lease.ts";
@@ -293,6 +293,7 @@ export function createLifecycle({ deadlines, ...options }: LifecycleOptions): Li
     isOwnLease: leases.isOwn,
     isReachable: (of) => of === null || of === home.id,
     continueHere: (input) => continueHere(context, input),
+    supersedeAway: (input) => supersedeAway(context, input),
     findRunning(sandboxId) {
       const sandbox = sandboxes.get(sandboxId);
       return sandbox ? expose(sandbox) : null;

@@ -4,7 +4,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createLogger } from "../lib/logger.ts";
 import type { SandboxBackend } from "../sandboxes/sandbox-backend.ts";
 import { createSandboxBackends } from "../sandboxes/sandbox-backends.ts";
-import { claimSandboxes, seeHomes, setAsideMoved } from "./homes.ts";
+import { claimSandboxes, seeHomes, setAsideMoved, supersedeAway } from "./homes.ts";
+import { createLeases } from "./lease.ts";
 import { defaultDeadlines } from "./lifecycle-context.ts";
 import { createLeaseTest } from "./test/test-leases.ts";
 
@@ -103,5 +104,34 @@ describe("homes", () => {
     const home = createHome([own, moved, unknown, randomUUID()], id);
     await setAsideMoved(home.context, signal);
     expect(home.aside).toEqual([moved]);
+  });
+});
+
+describe("a sandbox whose home is away", () => {
+  it("is nobody's until that home takes it again", async () => {
+    const [home, other] = [createHome([]), createHome([])];
+    await seeHomes(home.context);
+    const sandboxId = await makeSandbox({ homeId: home.id, hasRun: true });
+    const { database, actor } = test;
+    const leases = createLeases({ database, instance: randomUUID(), homeId: null, home: home.id });
+    const supersede = ({ context }: typeof home) => supersedeAway(context, { actor, sandboxId });
+    const taken = await leases.take(actor, sandboxId);
+    if (!taken) throw new Error("The lease was not to be had.");
+    // While it is there, nobody but itself takes it.
+    expect(await supersede(other)).toBeNull();
+    expect(await leases.renew(taken.lease)).toBe(true);
+    await owner`update homes set seen_at = now() - interval '16 seconds' where id = ${home.id}`;
+    expect(await supersede(home)).toBeNull();
+    expect(await supersede(other)).toEqual({
+      sandboxId,
+      leaseEpoch: taken.lease.epoch + 1,
+      bootId: taken.row.bootId,
+      machine: home.context.home.machine,
+    });
+    // Had it only been cut off, it writes nothing of what it was about to, and begins anew.
+    expect(await leases.renew(taken.lease)).toBe(false);
+    await expect(leases.write(taken.lease, async () => {})).rejects.toMatchObject({ refusal: "lease-superseded" });
+    const again = await leases.take(actor, sandboxId, { onlyLapsed: true });
+    expect(again?.lease.epoch).toBe(taken.lease.epoch + 2);
   });
 });

@@ -4,6 +4,7 @@ import type { Transaction } from "../../db/client.ts";
 import { sandboxes, sessions } from "../../db/schema/index.ts";
 import type { Actor } from "../auth/index.ts";
 import { AppError } from "../errors.ts";
+import type { AwaySandbox } from "./index.ts";
 import type { LifecycleContext } from "./lifecycle-context.ts";
 
 const homeRow = z.object({
@@ -87,10 +88,9 @@ export async function continueHere(
       .leftJoin(sandboxes, eq(sandboxes.id, sessions.sandboxId))
       .where(eq(sessions.id, sessionId));
     if (!row) throw new AppError("not-found", "There is no such session.");
-    if (!row.sandbox) return false;
-    const [sandbox] = await tx.select().from(sandboxes).where(eq(sandboxes.id, row.sandbox.id)).for("no key update");
-    if (!sandbox || sandbox.homeId === null || sandbox.homeId === home.id) return false;
-    const from = (await listHomes(tx)).find(({ id }) => id === sandbox.homeId);
+    const elsewhere = row.sandbox && (await lockElsewhere(tx, home, row.sandbox.id));
+    if (!elsewhere) return false;
+    const { sandbox, from } = elsewhere;
     if (from && !from.isAway) {
       throw new AppError("conflict", `${from.machine} is back: the session goes on there.`);
     }
@@ -117,6 +117,33 @@ export async function continueHere(
       update sessions set memory_doubt = ${doubt} where sandbox_id = ${sandbox.id} and agent_session_id is not null`);
     return true;
   });
+}
+
+/**
+ * While the sandbox's home is away: nobody holds it, until that home takes it again. The epoch is for what is to be
+ * written of it meanwhile. Null, and nothing changed, where its home is there, or it is this one's.
+ */
+export async function supersedeAway(
+  { database, home }: HomeContext,
+  { actor, sandboxId }: { actor: Actor; sandboxId: string },
+): Promise<AwaySandbox | null> {
+  return database.transaction(actor, async (tx) => {
+    const elsewhere = await lockElsewhere(tx, home, sandboxId);
+    if (!elsewhere || elsewhere.from?.isAway === false) return null;
+    const leaseEpoch = elsewhere.sandbox.leaseEpoch + 1;
+    await tx
+      .update(sandboxes)
+      .set({ leaseOwner: null, leaseExpiresAt: null, leaseEpoch })
+      .where(eq(sandboxes.id, sandboxId));
+    return { sandboxId, leaseEpoch, bootId: elsewhere.sandbox.bootId, machine: elsewhere.from?.machine ?? null };
+  });
+}
+
+/** Null where it can be run from here. Its home is unknown where it was never seen. */
+async function lockElsewhere(tx: Transaction, home: { id: string }, sandboxId: string) {
+  const [sandbox] = await tx.select().from(sandboxes).where(eq(sandboxes.id, sandboxId)).for("no key update");
+  if (!sandbox || sandbox.homeId === null || sandbox.homeId === home.id) return null;
+  return { sandbox, from: (await listHomes(tx)).find(({ id }) => id === sandbox.homeId) };
 }
 
 export async function listHomes(tx: Transaction): Promise<Home[]> {

@@ -29,6 +29,16 @@ export interface Look {
   readonly sandbox: RunningSandbox;
 }
 
+/** One whose home is away. */
+export interface AwaySandbox {
+  sandboxId: string;
+  /** Good until its home takes it again. */
+  leaseEpoch: number;
+  bootId: string | null;
+  /** Where it is, for people. */
+  machine: string | null;
+}
+
 export interface Lifecycle {
   /**
    * The sandbox of this session's person, running: adopted, or woken. Concurrent calls share one wake.
@@ -59,6 +69,11 @@ export interface Lifecycle {
    * there, `not-found` for an unknown or another person's session.
    */
   continueHere(input: { actor: Actor; sessionId: string }): Promise<boolean>;
+  /**
+   * While the sandbox's home is away: whoever ran it there writes nothing any more, until that home takes it again.
+   * Null, and nothing changed, where that home is there, or is this one.
+   */
+  supersedeAway(input: { actor: Actor; sandboxId: string }): Promise<AwaySandbox | null>;
   /**
    * The sandbox if this process runs it, or takes it over now from a server that is gone; null when nothing of it
    * runs. Never wakes. Throws `unavailable` when it runs and cannot be reached, with the refusal `lease-elsewhere`

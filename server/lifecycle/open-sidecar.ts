@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { faultError, isAppError } from "../errors.ts";
+import { bounded } from "../lib/bounded.ts";
 import type { SandboxAddress } from "../protocol/sandbox.ts";
 import { oldestSidecarProtocol, type SidecarHealth, sidecarProtocol } from "../protocol/sidecar.ts";
 import type { SandboxBackend } from "../sandboxes/sandbox-backend.ts";
@@ -12,11 +13,9 @@ export async function waitForAgent(
   sidecar: SidecarClient,
   signal: AbortSignal,
 ): Promise<void> {
-  const late = AbortSignal.timeout(deadlines.agentStartMilliseconds);
-  await sidecar.waitForAgent(AbortSignal.any([signal, late])).catch((error: unknown) => {
-    if (signal.aborted || !late.aborted) throw error;
-    throw faultError("agent-start-late", { cause: error });
-  });
+  const milliseconds = deadlines.agentStartMilliseconds;
+  const late = () => faultError("agent-start-late");
+  await bounded((limited) => sidecar.waitForAgent(limited), { signal, milliseconds, late });
 }
 
 export async function openSidecar(
@@ -32,8 +31,9 @@ export async function openSidecar(
 
 /** The sidecar of this very boot, speaking our protocol. Its answer is proved with the boot's secret. */
 export async function requireHealth(context: LifecycleContext, sidecar: SidecarClient, signal: AbortSignal) {
-  const late = AbortSignal.timeout(context.deadlines.healthMilliseconds);
-  const health = await sidecar.health(AbortSignal.any([signal, late]));
+  const milliseconds = context.deadlines.healthMilliseconds;
+  const late = () => faultError("sandbox-late");
+  const health = await bounded((limited) => sidecar.health(limited), { signal, milliseconds, late });
   if (health.bootId !== sidecar.bootId || health.sandboxId !== sidecar.sandboxId) {
     throw faultError("sandbox-answer", { cause: new Error("Another sandbox answered") });
   }

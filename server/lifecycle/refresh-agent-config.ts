@@ -2,6 +2,8 @@ import { and, eq, ne } from "drizzle-orm";
 import { sessions, turns } from "../../db/schema/index.ts";
 import { agentConfigHash } from "../agent/index.ts";
 import type { Actor } from "../auth/index.ts";
+import { faultError } from "../errors.ts";
+import { bounded } from "../lib/bounded.ts";
 import type { HeldSandbox, LifecycleContext } from "./lifecycle-context.ts";
 import { waitForAgent } from "./open-sidecar.ts";
 import type { ReportPhase } from "./phase-reporter.ts";
@@ -42,8 +44,11 @@ export async function restartAgent(
   { config, signal }: { config: Record<string, unknown>; signal: AbortSignal },
 ): Promise<void> {
   const either = AbortSignal.any([signal, held.lost.signal]);
-  const late = AbortSignal.timeout(context.deadlines.agentStartMilliseconds);
-  await held.sidecar.restartAgent({ config }, AbortSignal.any([either, late]));
+  await bounded((limited) => held.sidecar.restartAgent({ config }, limited), {
+    signal: either,
+    milliseconds: context.deadlines.agentStartMilliseconds,
+    late: () => faultError("agent-start-late"),
+  });
   await waitForAgent(context, held.sidecar, either);
 }
 

@@ -42,7 +42,7 @@ const callsOffSleep: readonly LifecycleVerb[] = ["wake", "recover", "reset"];
  * else is refused with what runs. `not-found` for a sandbox that is unknown or out of the viewer's reach.
  */
 export async function requestOperation(
-  { database, deadlines }: Pick<LifecycleContext, "database" | "deadlines">,
+  { database, deadlines, home }: Pick<LifecycleContext, "database" | "deadlines" | "home">,
   viewer: Actor,
   { sandboxId, verb, options = {}, reason = "asked" }: OperationRequest,
 ): Promise<OperationRow> {
@@ -66,7 +66,7 @@ export async function requestOperation(
     }
     if (open && !mayCallOff(open, verb)) throw new AppError("conflict", underWay(open));
     requireState(sandbox, verb);
-    await requireHome(tx, sandbox);
+    if (sandbox.homeId !== home.id) await requireHome(tx, sandbox);
     if (verb === "sleep") {
       const busy = await findBusy(tx, sandboxId);
       if (busy) throw new AppError("conflict", `${busy} Stop it first, or wait until it is done.`);

@@ -82,6 +82,11 @@ export const causes = {
     kind: "timeout",
     message: "The agent did not answer in time. Its files are kept. Try again in a moment.",
   },
+  "agent-unstopped": {
+    kind: "unavailable",
+    message:
+      "The agent does not answer, and may still be working on what was stopped. Its files are kept. Try again in a moment.",
+  },
   "agent-starting": {
     kind: "unavailable",
     message: "The agent is being started. Try again in a moment.",
@@ -116,7 +121,7 @@ export const causes = {
   "agent-lost": {
     kind: "unavailable",
     message:
-      "Dormouse lost sight of the agent and told it to stop, so the answer may be incomplete. Changes made so far are kept. Send your message again.",
+      "Dormouse lost sight of the agent, so the answer may be incomplete. Changes made so far are kept. Send your message again.",
   },
   "agent-answer": {
     kind: "upstream",

@@ -119,6 +119,8 @@ export const entryBodies = {
     ...failure,
     /** The agent did not answer when it was told to stop: it may be at work still, until it can be reached. */
     untold: z.boolean().optional(),
+    /** Where it is, when that was away. */
+    machine: z.string().optional(),
   }),
   error: z.object({ ...failure, message: z.string() }),
 } as const;

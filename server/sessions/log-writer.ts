@@ -235,7 +235,12 @@ export function createLogWriter(input: LogWriterInput): LogWriter {
       if (end.redone) drafts.add("turn-redo", { turnIds: end.redone });
       turn = turnEndChange(turnId, end);
       try {
-        await addEntry("turn-end", { outcome: end.outcome, ...end.failure, ...(end.untold && { untold: true }) });
+        await addEntry("turn-end", {
+          outcome: end.outcome,
+          ...end.failure,
+          ...(end.untold && { untold: true }),
+          ...(end.machine && { machine: end.machine }),
+        });
         return true;
       } catch (error) {
         if (isRefused(error, "turn-moved")) return false;

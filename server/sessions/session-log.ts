@@ -56,6 +56,8 @@ export interface TurnEnd {
   outcome: TurnOutcome;
   /** The agent could not be told, and may be at work on it still: marked on the session with the end. */
   untold?: boolean | undefined;
+  /** Where the agent is, when it was not told because that is away. */
+  machine?: string | undefined;
   failure?: { code: string; message: string; requestId?: string | undefined } | undefined;
   usage: EntryBody<"usage"> | null;
   /** Turns that this one took back, or brought back. */

@@ -91,6 +91,8 @@ export function createTurns(options: TurnsOptions): Turns {
     const turnId = await requestStop(database, actor, sessionId);
     if (!turnId) return false;
     runners.stop(sessionId, turnId);
+    // Where nobody else can end it.
+    runners.kick(actor, sessionId);
     await tell(`stop ${sessionId} ${turnId}`);
     await log.notifyViewers(sessionId);
     return true;

@@ -3,7 +3,8 @@ import { sql } from "drizzle-orm";
 import type { Database } from "../../db/client.ts";
 import type { AgentClient } from "../agent/index.ts";
 import type { Actor } from "../auth/index.ts";
-import { AppError, isRefused } from "../errors.ts";
+import { faultError, isRefused } from "../errors.ts";
+import { bounded } from "../lib/bounded.ts";
 import type { Logger } from "../lib/logger.ts";
 import { type Lifecycle, type RunningSandbox, writeUnderLease } from "../lifecycle/index.ts";
 import { tenantId, userId } from "../protocol/ids.ts";
@@ -84,22 +85,8 @@ export function createPendingAborts(options: {
   return {
     look: (marked) => void begin(marked),
     async settled({ signal, ...marked }) {
-      const late = AbortSignal.timeout(patienceMilliseconds);
-      const either = AbortSignal.any([signal, late]);
-      const gaveUp = Promise.withResolvers<never>();
-      const giveUp = () => gaveUp.reject(either.reason);
-      either.addEventListener("abort", giveUp, { once: true });
-      try {
-        either.throwIfAborted();
-        await Promise.race([begin(marked), gaveUp.promise]);
-      } catch (error) {
-        signal.throwIfAborted();
-        if (!late.aborted) throw error;
-        const message = "The agent does not answer, and may still be working on what was stopped.";
-        throw new AppError("unavailable", message, { cause: error });
-      } finally {
-        either.removeEventListener("abort", giveUp);
-      }
+      const late = () => faultError("agent-unstopped");
+      await bounded(() => begin(marked), { signal, milliseconds: patienceMilliseconds, late });
       marked.sandbox.signal.throwIfAborted();
     },
     async sweep() {

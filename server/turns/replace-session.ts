@@ -1,5 +1,6 @@
 import { maxReplayBytes, planReplay, type Replay, selectConversation } from "../agent/index.ts";
-import { isAppError } from "../errors.ts";
+import { faultError, isAppError } from "../errors.ts";
+import { bounded } from "../lib/bounded.ts";
 import type { SessionState } from "../protocol/session-events.ts";
 import type { AgentConnection } from "./agent-connections.ts";
 import { readSavedEntries } from "./saved-entries.ts";
@@ -40,18 +41,19 @@ export async function replaceSession(
     client.createSession({ directory, title: job.turn.titleFrom === "person" ? title : null, signal });
   if (messages.length === 0 && !cut) return { agentSessionId: await begin(), status: "fresh", cause: why, note: null };
 
-  const limited = () => AbortSignal.any([signal, AbortSignal.timeout(wayMilliseconds)]);
-  const ways: [string, (replay: Replay) => Promise<void>][] = [
-    ["replay", (replay) => client.replaySession(replay, limited())],
-    ["import", (replay) => client.importSession({ sessionId, replay, signal: limited() })],
+  const ways: [string, (replay: Replay, limited: AbortSignal) => Promise<void>][] = [
+    ["replay", (replay, limited) => client.replaySession(replay, limited)],
+    ["import", (replay, limited) => client.importSession({ sessionId, replay, signal: limited })],
   ];
+  const late = () => faultError("agent-late");
   let problem = "";
   for (const [way, take] of ways) {
     let replay: Replay | null = null;
     try {
       const target = await client.findReplayTarget(directory, signal);
-      replay = planReplay(messages, { seed: [way, sessionId, lost], title: title ?? "New session", target });
-      await take(replay);
+      const planned = planReplay(messages, { seed: [way, sessionId, lost], title: title ?? "New session", target });
+      replay = planned;
+      await bounded((limited) => take(planned, limited), { signal, milliseconds: wayMilliseconds, late });
       return { agentSessionId: replay.info.id, ...outcomeOf(cut, doubt) };
     } catch (error) {
       signal.throwIfAborted();

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Actor } from "../auth/index.ts";
 import { AppError, isRefused } from "../errors.ts";
+import { endAwayTurn } from "./end-away-turn.ts";
 import { createPreflight, emptyPreflight } from "./preflight.ts";
 import { runTurn } from "./run-turn.ts";
 import type { NextTurn, TurnContext, TurnJob } from "./turn-context.ts";
@@ -78,6 +79,8 @@ export function createSessionRunners(context: TurnContext): SessionRunners {
       if (turn && !isLeft && isOurs(turn, atBoot)) {
         last = turn.id;
         await runOne(actor, next ?? comeTo(actor, turn), runner);
+      } else if (turn?.stopRequested && (await endAwayTurn(context, actor, turn))) {
+        last = turn.id;
       } else if (!runner.again) {
         // One that was begun here, though another process has the sandbox, is that one's from now on.
         if (isLeft || (tells && turn?.state === "queued")) context.onElsewhere(actor, sessionId);

@@ -1,4 +1,6 @@
 import { type AgentMessage, hasId, initialState, settle } from "../agent/index.ts";
+import { faultError } from "../errors.ts";
+import { bounded } from "../lib/bounded.ts";
 import type { DrivenTurn } from "./drive-turn.ts";
 import { endRun } from "./pending-aborts.ts";
 import { planRedo, planUndo } from "./revert-turn.ts";
@@ -54,8 +56,11 @@ async function settleCompactions(opened: Opened, signal: AbortSignal): Promise<v
   const found = await listed();
   // The agent has this turn already: it was looked at before.
   if (isOurs(found) || !sinceAnswer(found).some(isCompaction)) return;
-  const limited = AbortSignal.any([signal, AbortSignal.timeout(idleMilliseconds)]);
-  await endRun(client, { agentSessionId, directory, signal: limited });
+  await bounded((limited) => endRun(client, { agentSessionId, directory, signal: limited }), {
+    signal,
+    milliseconds: idleMilliseconds,
+    late: () => faultError("agent-unstopped"),
+  });
   const messages = sinceAnswer(await listed());
   for (const compaction of messages.filter(isCompaction)) {
     const after = messages.slice(messages.indexOf(compaction) + 1);

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { sql } from "drizzle-orm";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { causes, withoutAdvice } from "../protocol/causes.ts";
 import type { ViewerState } from "../protocol/viewer-state.ts";
 import { createSandboxPrograms, type SandboxPrograms } from "./test-programs.ts";
 import { createTestServer, ended, ends, type TestServer, textOf } from "./test-turns.ts";
@@ -92,9 +93,18 @@ describe.each(["agent", "sidecar"] as const)("while the %s is silent, a stop set
     await stop(sessionId);
     expect(endsOf(await settled(sessionId))).toEqual([{ outcome: "stopped", untold: true }]);
     expect(await isMarked(sessionId)).toBe(true);
+    // What comes next waits, and says for what.
+    await server.prompt(sessionId, "my name is Bo");
+    const waitsFor = (message: string) => (state: ViewerState) =>
+      state.entries.some(
+        ({ kind, body }) => kind === "sandbox-phase" && body.phase === "waiting" && body.message === message,
+      );
+    const cause = causes[program === "agent" ? "agent-unstopped" : "sandbox-late"].message;
+    await server.follow(sessionId, waitsFor(withoutAdvice(cause)));
     programs.signal(program, "SIGCONT");
     await expect.poll(() => programs.runs(`sleep ${seconds}`), { timeout: 30_000 }).toBe(false);
     await expect.poll(() => isMarked(sessionId), { timeout: 30_000 }).toBe(false);
+    expect(endsOf(await server.follow(sessionId, ended(2)))[1]).toEqual({ outcome: "finished" });
   });
 
   test("while it asks", patience, async () => {

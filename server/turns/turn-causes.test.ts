@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { createAgentClient } from "../agent/index.ts";
 import { causes, providerCause } from "../protocol/causes.ts";
 import type { ViewerState } from "../protocol/viewer-state.ts";
+import { createSandboxPrograms } from "./test-programs.ts";
 import { createTestServer, ended, ends, type TestServer, textOf } from "./test-turns.ts";
 
 // Each fault is made for real, and the turn that met it has to name it.
@@ -87,6 +88,27 @@ test("an agent that is killed in mid-turn is said to have ended, and the next tu
   const { end } = await endOf("run `kill -9 $PPID`");
   expect(end).toEqual({ outcome: "failed", code: "agent-exited", message: causes["agent-ended"].message });
   await works();
+});
+
+test("of an agent behind a sidecar that stands still it is said that it was lost sight of, and the next turn works", {
+  timeout: 240_000,
+}, async () => {
+  const programs = createSandboxPrograms(server.home);
+  const sessionId = await server.newSession();
+  const turnId = await server.prompt(sessionId, "run `sleep 987030`");
+  await expect.poll(() => programs.runs("sleep 987030"), { timeout: 30_000 }).toBe(true);
+  programs.signal("sidecar", "SIGSTOP");
+  try {
+    // For as long as it may be away, which is a minute, the turn goes on.
+    const stateOf = async () => (await server.services.turns.find(server.viewer, { sessionId, turnId }))?.state;
+    await expect.poll(stateOf, { timeout: 150_000, interval: 500 }).toBe("failed");
+  } finally {
+    programs.signal("sidecar", "SIGCONT");
+  }
+  const lost = { outcome: "failed", code: "stream-error", message: causes["agent-lost"].message, untold: true };
+  expect(ends(await server.follow(sessionId, ended())).at(-1)?.body).toEqual(lost);
+  await works();
+  await expect.poll(() => programs.runs("sleep 987030"), { timeout: 30_000 }).toBe(false);
 });
 
 test(

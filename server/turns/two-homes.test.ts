@@ -1,10 +1,12 @@
 import { existsSync } from "node:fs";
 import { readdir, readFile, writeFile } from "node:fs/promises";
+import { hostname } from "node:os";
 import { join } from "node:path";
 import { sql } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { ViewerState } from "../protocol/viewer-state.ts";
 import { createSandboxPaths } from "../sandboxes/backends/local/sandbox-paths.ts";
+import { createSandboxPrograms } from "./test-programs.ts";
 import { createTestServer, ended, ends, type Peer, type TestServer, textOf } from "./test-turns.ts";
 import { createTestWords } from "./test-words.ts";
 
@@ -132,5 +134,56 @@ describe("a sandbox of a machine that is away", () => {
   test("cannot be moved while its machine is there", patience, async () => {
     const moving = server.services.turns.continueHere(server.viewer, sessionId);
     await expect(moving).rejects.toMatchObject({ kind: "conflict", message: expect.stringContaining("is back") });
+  });
+});
+
+describe("a stop through another machine", () => {
+  const stopThere = (id: string) => peer.services.turns.stop(server.viewer, id);
+  const isMarked = async (id: string) => {
+    const rows = await server.database.transaction(server.viewer, (tx) =>
+      tx.execute(sql`select from sessions where id = ${id} and abort_unconfirmed_at is not null`),
+    );
+    return rows.length > 0;
+  };
+  const programs = () => createSandboxPrograms(server.home);
+
+  async function beginWork(seconds: number): Promise<string> {
+    const id = await server.newSession();
+    await server.prompt(id, `run \`sleep ${seconds}\``);
+    await expect.poll(() => programs().runs(`sleep ${seconds}`), { timeout: 30_000 }).toBe(true);
+    return id;
+  }
+
+  test("is left to that of the sandbox while it is there", patience, async () => {
+    const id = await beginWork(987_020);
+    await stopThere(id);
+    expect(ends(await followThere(id, ended())).map(({ body }) => body)).toEqual([{ outcome: "stopped" }]);
+    expect(programs().runs("sleep 987020")).toBe(false);
+  });
+
+  test("ends the turn while that is away, and what its agent does once it is back", patience, async () => {
+    const id = await beginWork(987_021);
+    await server.leave();
+    await server.goAway();
+    const queued = await promptThere(id, "my name is Fay");
+    expect(await stopThere(id)).toBe(true);
+    const state = await followThere(id, ended());
+    const untold = { outcome: "stopped", untold: true, machine: hostname() };
+    expect(ends(state).map(({ body }) => body)).toEqual([untold]);
+    expect(state.entries.filter(({ open }) => open)).toEqual([]);
+    const waiting = await followThere(id, ({ session }) => session?.runningTurnId === null);
+    expect(waiting.session).toMatchObject({ sandbox: { away: {} }, queue: [{ id: queued.id }] });
+    // Of one that no agent has heard of there is nothing to tell.
+    expect(await stopThere(id)).toBe(true);
+    expect(ends(await followThere(id, ended(2))).map(({ body }) => body)).toEqual([untold, { outcome: "stopped" }]);
+    await peer.services.turns.sweep();
+    expect(await isMarked(id)).toBe(true);
+    expect(programs().runs("sleep 987021")).toBe(true);
+
+    await server.start();
+    await expect.poll(() => programs().runs("sleep 987021"), { timeout: 30_000 }).toBe(false);
+    await expect.poll(() => isMarked(id), { timeout: 30_000 }).toBe(false);
+    await server.prompt(id, "my name is Gil");
+    expect(ends(await server.follow(id, ended(3))).at(-1)?.body).toEqual({ outcome: "finished" });
   });
 });

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createTestServer, ended, ends, type TestServer, textOf } from "./test-turns.ts";
+import { input, makeFile, outputsOf } from "./test-verbs.ts";
 
 // Everything is real and shares one sandbox: each test has a session of its own.
 let server: TestServer;
@@ -12,33 +13,23 @@ afterAll(async () => {
 
 const patience = { timeout: 90_000 };
 const turns = () => server.services.turns;
-const input = (sessionId: string) => ({ sessionId, idempotencyKey: crypto.randomUUID() });
-const outputsOf = async (sessionId: string) => {
-  const signal = AbortSignal.timeout(20_000);
-  const { entries } = await server.services.files.list(server.viewer, { sessionId, path: "outputs", signal });
-  return entries.map(({ path }) => path);
-};
 
 test("an undone turn is gone from files and memory, stays readable, and can be brought back", patience, async () => {
-  const sessionId = await server.newSession();
-  await server.prompt(sessionId, "my name is Ada");
-  await server.follow(sessionId, ended());
-  const made = await server.prompt(sessionId, "run `echo 1 > outputs/made.txt # for Bo`");
-  await server.follow(sessionId, ended(2));
-  expect(await outputsOf(sessionId)).toEqual(["outputs/made.txt"]);
+  const { sessionId, made } = await makeFile(server);
+  expect(await outputsOf(server, sessionId)).toEqual(["outputs/made.txt"]);
 
   await turns().undo(server.viewer, input(sessionId));
   const undone = await server.follow(sessionId, ended(3));
   expect(ends(undone)[2]?.body).toEqual({ outcome: "finished" });
   expect(undone.entries.findLast(({ kind }) => kind === "turn-undo")?.body).toEqual({ turnIds: [made] });
-  expect(await outputsOf(sessionId)).toEqual([]);
+  expect(await outputsOf(server, sessionId)).toEqual([]);
   expect((await turns().find(server.viewer, { sessionId, turnId: made }))?.undoneAt).not.toBeNull();
   expect(undone.entries.filter(({ turnId }) => turnId === made)).not.toHaveLength(0);
 
   await turns().redo(server.viewer, input(sessionId));
   const redone = await server.follow(sessionId, ended(4));
   expect(redone.entries.findLast(({ kind }) => kind === "turn-redo")?.body).toEqual({ turnIds: [made] });
-  expect(await outputsOf(sessionId)).toEqual(["outputs/made.txt"]);
+  expect(await outputsOf(server, sessionId)).toEqual(["outputs/made.txt"]);
   await expect(turns().redo(server.viewer, input(sessionId))).rejects.toMatchObject({ kind: "conflict" });
 
   await turns().undo(server.viewer, input(sessionId));

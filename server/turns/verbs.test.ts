@@ -4,6 +4,7 @@ import { type AgentClient, createAgentClient } from "../agent/index.ts";
 import type { ViewerState } from "../protocol/viewer-state.ts";
 import { createSandboxPrograms, type SandboxPrograms } from "./test-programs.ts";
 import { createTestServer, ended, ends, type TestServer, textOf } from "./test-turns.ts";
+import { input, makeFile, makeKnown, outputsOf } from "./test-verbs.ts";
 import { createTestWords } from "./test-words.ts";
 
 // Undo, redo and summaries that are stopped, or whose answer is lost: everything is real and shares one sandbox.
@@ -54,21 +55,14 @@ beforeEach(() => {
 
 const patience = { timeout: 120_000 };
 const turns = () => server.services.turns;
-const input = (sessionId: string) => ({ sessionId, idempotencyKey: crypto.randomUUID() });
-const outputsOf = async (sessionId: string) => {
-  const signal = AbortSignal.timeout(20_000);
-  const { entries } = await server.services.files.list(server.viewer, { sessionId, path: "outputs", signal });
-  return entries.map(({ path }) => path);
-};
 
-/** Of two turns the second made a file, which the agent knows to be for Bo. */
-async function makeFile(): Promise<{ sessionId: string; made: string }> {
-  const sessionId = await server.newSession();
-  await server.prompt(sessionId, "my name is Ada");
-  await server.follow(sessionId, ended());
-  const made = await server.prompt(sessionId, "run `echo 1 > outputs/made.txt # for Bo`");
-  await server.follow(sessionId, ended(2));
-  return { sessionId, made };
+/** The agent has begun to write it, and says no more until it is allowed to. */
+async function beginSummary(): Promise<string> {
+  const sessionId = await makeKnown(server);
+  words.allow(2);
+  const { id } = await turns().compact(server.viewer, input(sessionId));
+  await server.follow(sessionId, isSaying(id));
+  return sessionId;
 }
 
 /** With a prompt of its own, which gives whatever is still to be looked at its chance. */
@@ -77,7 +71,7 @@ async function expectAgreement(sessionId: string, made: string, turnsSoFar: numb
   const { entries } = await server.follow(sessionId, ended(turnsSoFar + 1));
   const last = entries.filter(({ turnId }) => turnId === entries.at(-1)?.turnId);
   const isUndone = (await turns().find(server.viewer, { sessionId, turnId: made }))?.undoneAt !== null;
-  expect({ known: textOf({ entries: last }).includes("Bo"), files: await outputsOf(sessionId) }).toEqual(
+  expect({ known: textOf({ entries: last }).includes("Bo"), files: await outputsOf(server, sessionId) }).toEqual(
     isUndone ? { known: false, files: [] } : { known: true, files: ["outputs/made.txt"] },
   );
   const said = entries.flatMap((entry) => (/^turn-(un|re)do$/.test(entry.kind) ? [entry.kind] : [])).at(-1);
@@ -124,7 +118,7 @@ function freezeDuring(name: keyof typeof during, sessionId: string): void {
 }
 
 test("an undo or redo that is stopped while the agent does it is finished, and said to be", patience, async () => {
-  const { sessionId, made } = await makeFile();
+  const { sessionId, made } = await makeFile(server);
   const stopping = async (call: () => Promise<void>) => {
     const done = call();
     done.catch(() => {});
@@ -136,7 +130,7 @@ test("an undo or redo that is stopped while the agent does it is finished, and s
   const undone = await server.follow(sessionId, ended(3));
   expect(ends(undone)[2]?.body).toMatchObject({ outcome: "finished" });
   expect(undone.entries.findLast(({ kind }) => kind === "turn-undo")?.body).toEqual({ turnIds: [made] });
-  expect(await outputsOf(sessionId)).toEqual([]);
+  expect(await outputsOf(server, sessionId)).toEqual([]);
   await turns().redo(server.viewer, input(sessionId));
   const redone = await server.follow(sessionId, ended(4));
   expect(ends(redone)[3]?.body).toMatchObject({ outcome: "finished" });
@@ -144,12 +138,7 @@ test("an undo or redo that is stopped while the agent does it is finished, and s
 });
 
 test("a summary that is stopped is none, and the next prompt gets its own answer", patience, async () => {
-  const sessionId = await server.newSession();
-  await server.prompt(sessionId, "my name is Ada");
-  await server.follow(sessionId, ended());
-  words.allow(2);
-  const { id } = await turns().compact(server.viewer, input(sessionId));
-  await server.follow(sessionId, isSaying(id));
+  const sessionId = await beginSummary();
   await turns().stop(server.viewer, sessionId);
   const stopped = await server.follow(sessionId, ended(2));
   expect(ends(stopped)[1]?.body).toEqual({ outcome: "stopped" });
@@ -160,7 +149,7 @@ test("a summary that is stopped is none, and the next prompt gets its own answer
 });
 
 test("an undo of which nobody hears is in the log before the next turn begins", patience, async () => {
-  const { sessionId, made } = await makeFile();
+  const { sessionId, made } = await makeFile(server);
   freezeDuring("revert", sessionId);
   try {
     await turns().undo(server.viewer, input(sessionId));
@@ -174,7 +163,7 @@ test("an undo of which nobody hears is in the log before the next turn begins", 
 });
 
 test("another undo after one of which nobody heard takes back no more than that", patience, async () => {
-  const { sessionId, made } = await makeFile();
+  const { sessionId, made } = await makeFile(server);
   freezeDuring("revert", sessionId);
   try {
     await turns().undo(server.viewer, input(sessionId));
@@ -202,12 +191,7 @@ test(
   "a summary that the agent's death cut is forgotten, and the next prompt gets its own answer",
   patience,
   async () => {
-    const sessionId = await server.newSession();
-    await server.prompt(sessionId, "my name is Ada");
-    await server.follow(sessionId, ended());
-    words.allow(2);
-    const { id } = await turns().compact(server.viewer, input(sessionId));
-    await server.follow(sessionId, isSaying(id));
+    const sessionId = await beginSummary();
     programs.signal("agent", "SIGKILL");
     const cut = await server.follow(sessionId, ended(2));
     expect(ends(cut)[1]?.body).toMatchObject({ outcome: "failed" });
@@ -218,12 +202,7 @@ test(
 );
 
 test("a summary that is written after its turn has ended is in the log before the next turn", patience, async () => {
-  const sessionId = await server.newSession();
-  await server.prompt(sessionId, "my name is Ada");
-  await server.follow(sessionId, ended());
-  words.allow(2);
-  const { id } = await turns().compact(server.viewer, input(sessionId));
-  await server.follow(sessionId, isSaying(id));
+  const sessionId = await beginSummary();
   isDeafToStops = true;
   await turns().stop(server.viewer, sessionId);
   const stopped = await server.follow(sessionId, ended(2));

@@ -170,8 +170,9 @@ export function End({ block }: { block: Extract<Block, { kind: "end" }> }) {
       {end?.body.outcome === "failed" && <Failure entry={end} />}
       {end?.body.untold && (
         <Notice title="The agent could not be told to stop">
-          It does not answer at the moment. What it still does is ended as soon as it can be reached, and before your
-          next message.
+          {end.body.machine
+            ? `It is on ${end.body.machine}, which is away. If it still works there, that ends when the machine is back.`
+            : "It does not answer at the moment. What it still does is ended as soon as it can be reached, and before your next message."}
         </Notice>
       )}
       {parts.length > 0 && <p className="font-mono text-12 text-muted tabular-nums">{parts.join(" · ")}</p>}
