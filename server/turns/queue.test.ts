@@ -1,5 +1,7 @@
 import { sql } from "drizzle-orm";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { createAgentClient } from "../agent/index.ts";
+import { faultError } from "../errors.ts";
 import type { ViewerState } from "../protocol/viewer-state.ts";
 import { createTestServer, ended, ends, type TestServer, textOf } from "./test-turns.ts";
 import { createTestWords } from "./test-words.ts";
@@ -7,8 +9,27 @@ import { createTestWords } from "./test-words.ts";
 // Everything is real and shares one sandbox: each test has a session of its own.
 let server: TestServer;
 const words = createTestWords();
+/** Of the next prompt that the agent is sent. */
+let lost: "nothing" | "its answer" | "the prompt" = "nothing";
 beforeAll(async () => {
-  server = await createTestServer({}, { demoPace: words });
+  server = await createTestServer(
+    {},
+    {
+      demoPace: words,
+      createAgentClient(options) {
+        const client = createAgentClient(options);
+        return {
+          ...client,
+          async prompt(input) {
+            const isLost = lost;
+            lost = "nothing";
+            if (isLost !== "the prompt") await client.prompt(input);
+            if (isLost !== "nothing") throw faultError("agent-late");
+          },
+        };
+      },
+    },
+  );
 }, 120_000);
 afterEach(() => words.allowAll());
 afterAll(async () => {
@@ -172,6 +193,28 @@ describe("sent now", () => {
     expect(textOf(state)).toContain("Joined");
     expect(ends(state).map(({ body }) => body)).toEqual([{ outcome: "finished" }]);
   });
+
+  test.each(["its answer", "the prompt"] as const)(
+    "a message of which %s was lost is heard once, and answered in the turn that it joined",
+    patience,
+    async (what) => {
+      const { sessionId, running, ids } = await queueBehind("my name is Joined");
+      const [joined = ""] = ids;
+      lost = what;
+      await turns().sendNow(server.viewer, { sessionId, turnId: joined });
+      await server.follow(sessionId, (state) => prompts(state).length === 2);
+      await expect.poll(() => lost, { timeout: 20_000 }).toBe("nothing");
+      words.allowAll();
+      await server.follow(sessionId, ended());
+      await server.prompt(sessionId, "what do you remember");
+      const state = await server.follow(sessionId, ended(2));
+      expect(await stateOf(sessionId, joined)).toMatchObject({ state: "finished", hostTurnId: running });
+      expect(ends(state).map(({ body }) => body)).toEqual([{ outcome: "finished" }, { outcome: "finished" }]);
+      const last = state.entries.filter(({ turnId }) => turnId === state.entries.at(-1)?.turnId);
+      expect(textOf({ entries: last }).match(/- my name is Joined/g)).toHaveLength(1);
+      expect(prompts(state).filter((prompt) => prompt === "my name is Joined")).toHaveLength(1);
+    },
+  );
 
   test("stopping the turn stops what joined it, and the rest of the queue goes on", patience, async () => {
     const { sessionId, ids } = await queueBehind("Give me a long text of 300 words", "my name is Next");
