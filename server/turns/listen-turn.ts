@@ -112,10 +112,8 @@ async function lookAtAgent(
   const { connection, directory, agentSessionId, signal } = driven;
   if (heard !== "idle") {
     const busy = (await connection.client.listBusy(directory, signal)).includes(agentSessionId);
-    if (busy && heard === "lost") {
-      await fillFromList(driven, translator);
-      await turnAsks.poll();
-    }
+    if (busy && heard === "lost") await fillFromList(driven, translator);
+    if (busy && (heard === "lost" || turnAsks.owes)) await turnAsks.poll();
     if (busy) return "busy";
     // A prompt that was just sent may not be known yet: a look in a moment tells more.
     if (heard === "lost") return null;
