@@ -10,6 +10,8 @@ import { claimJoin, type JoinedTurn, listJoined, listToJoin, releaseJoin } from 
  * decided; whatever is sent after that waits in the queue.
  */
 export interface JoinedPrompts {
+  /** The agent works on what this turn asked: before that, what joins could overtake it there. */
+  open(): void;
   /** Takes in what is to be sent now. */
   look(): void;
   /** After a takeover: what had joined. Gives those that the agent has not received, which are sent then. */
@@ -38,6 +40,7 @@ export function createJoinedPrompts(driven: Omit<DrivenTurn, "joinedPrompts">): 
   const unsure = new Map<string, JoinedTurn>();
   const serial = createSerial();
   let busy = 0;
+  let opened = false;
   let closed = false;
 
   async function send({ prompt, agentMessageId }: JoinedTurn): Promise<void> {
@@ -86,8 +89,13 @@ export function createJoinedPrompts(driven: Omit<DrivenTurn, "joinedPrompts">): 
   }
 
   return {
+    open() {
+      if (opened) return;
+      opened = true;
+      this.look();
+    },
     look() {
-      if (closed || job.stop.aborted || turn.kind !== "prompt") return;
+      if (!opened || closed || job.stop.aborted || turn.kind !== "prompt") return;
       busy += 1;
       const looking = serial.run(async () => {
         for (const turnId of await listToJoin(database, actor, turn.sessionId)) {

@@ -11,11 +11,16 @@ let server: TestServer;
 const words = createTestWords();
 /** Of the next prompt that the agent is sent. */
 let lost: "nothing" | "its answer" | "the prompt" = "nothing";
+/** What the agent got, in that order; the next prompt arrives only after this, though the agent accepted it before. */
+const arrived: string[] = [];
+let onItsWay: Promise<void> | null = null;
 beforeAll(async () => {
   server = await createTestServer(
     {},
     {
       demoPace: words,
+      // What is on its way here is not given up.
+      turnLimits: { silenceMilliseconds: 60_000 },
       createAgentClient(options) {
         const client = createAgentClient(options);
         return {
@@ -23,7 +28,7 @@ beforeAll(async () => {
           async prompt(input) {
             const isLost = lost;
             lost = "nothing";
-            if (isLost !== "the prompt") await client.prompt(input);
+            if (isLost !== "the prompt") await arrive(() => client.prompt(input), input.text);
             if (isLost !== "nothing") throw faultError("agent-late");
           },
         };
@@ -31,6 +36,17 @@ beforeAll(async () => {
     },
   );
 }, 120_000);
+async function arrive(send: () => Promise<void>, text: string): Promise<void> {
+  const before = onItsWay;
+  onItsWay = null;
+  const arriving = (before ?? Promise.resolve()).then(() => {
+    arrived.push(text);
+    return send();
+  });
+  if (before) arriving.catch(() => {});
+  else await arriving;
+}
+
 afterEach(() => words.allowAll());
 afterAll(async () => {
   await server.close();
@@ -192,6 +208,25 @@ describe("sent now", () => {
     expect(prompts(state)).toHaveLength(2);
     expect(textOf(state)).toContain("Joined");
     expect(ends(state).map(({ body }) => body)).toEqual([{ outcome: "finished" }]);
+  });
+
+  test("a message does not overtake the one that it joins", patience, async () => {
+    const [sessionId, other] = [await server.newSession(), await server.newSession()];
+    await server.prompt(other, "my name is Other");
+    await server.follow(other, ended());
+    const arrives = Promise.withResolvers<void>();
+    onItsWay = arrives.promise;
+    await server.prompt(sessionId, "my name is First");
+    await expect.poll(() => onItsWay === null, { timeout: 20_000 }).toBe(true);
+    const joined = await server.prompt(sessionId, "my name is Joined");
+    await turns().sendNow(server.viewer, { sessionId, turnId: joined });
+    // A whole turn beside it: time enough.
+    await server.prompt(other, "what is my name?");
+    await server.follow(other, ended(2));
+    arrives.resolve();
+    await server.follow(sessionId, (state) => prompts(state).length === 2);
+    const ours = arrived.filter((text) => /First|Joined/.test(text));
+    expect(ours[0]).toBe("my name is First");
   });
 
   test.each(["its answer", "the prompt"] as const)(
