@@ -37,6 +37,12 @@ export async function createSchedule(test: FaultTest): Promise<Schedule> {
   return { test, sessionId, ...soFar, replica: null };
 }
 
+/** What fails is said at the end. */
+export function goOnWith({ later }: Schedule, work: Promise<unknown>): void {
+  work.catch(() => {});
+  later.push(work);
+}
+
 /** `unknown`: the answer was lost, so it may have been done. */
 export type Outcome = "done" | "refused" | "unknown";
 

@@ -4,26 +4,33 @@ import { signalPid } from "../server/sandboxes/backends/local/process-identity.t
 import { createSandboxPrograms } from "../server/turns/test-programs.ts";
 import { endDoomedServer, startDoomedServer } from "./doomed-servers.ts";
 import type { FaultTest } from "./fault-test.ts";
-import { attempt, makePrompt, type Schedule, type Step, send, untilQuiet } from "./schedule.ts";
+import { attempt, goOnWith, makePrompt, type Schedule, type Step, send, untilQuiet } from "./schedule.ts";
 import type { SeededRandom } from "./seeded-random.ts";
 
 /** In every schedule. */
 export const usualTroubles = {
   "agent stands still": (schedule, random) => standStill(schedule, random, "agent"),
   "sidecar stands still": (schedule, random) => standStill(schedule, random, "sidecar"),
-  "database stands still": async ({ test, later }, random) => {
-    const pids = await backendsOf(test);
+  "database stands still": async (schedule, random) => {
+    const pids = await backendsOf(schedule.test);
     const signalAll = (signal: NodeJS.Signals) => {
       for (const pid of pids) signalPid(pid, signal);
     };
     const lasts = random.integer(100, 2_500);
     signalAll("SIGSTOP");
-    later.push(sleep(lasts).then(() => signalAll("SIGCONT")));
+    goOnWith(
+      schedule,
+      sleep(lasts).then(() => signalAll("SIGCONT")),
+    );
     return `${lasts} ms`;
   },
-  snapshot: async ({ test: { server }, sessionId, later }) => {
-    const taking = { sessionId, signal: AbortSignal.timeout(60_000) };
-    later.push(attempt(() => server.services.snapshots.take(server.viewer, taking)));
+  snapshot: async (schedule) => {
+    const { server } = schedule.test;
+    const taking = { sessionId: schedule.sessionId, signal: AbortSignal.timeout(60_000) };
+    goOnWith(
+      schedule,
+      attempt(() => server.services.snapshots.take(server.viewer, taking)),
+    );
     return "begun";
   },
 } satisfies Record<string, Step>;
@@ -107,16 +114,15 @@ async function killServer(schedule: Schedule, random: SeededRandom): Promise<str
   }
 }
 
-async function standStill(
-  { test, later }: Schedule,
-  random: SeededRandom,
-  program: "agent" | "sidecar",
-): Promise<string> {
-  const programs = createSandboxPrograms(test.server.home);
+async function standStill(schedule: Schedule, random: SeededRandom, program: "agent" | "sidecar"): Promise<string> {
+  const programs = createSandboxPrograms(schedule.test.server.home);
   // Longer than a prompt waits for its answer, now and then.
   const lasts = random.chance(0.8) ? random.integer(200, 8_000) : random.integer(8_000, 15_000);
   programs.signal(program, "SIGSTOP");
-  later.push(sleep(lasts).then(() => programs.signal(program, "SIGCONT")));
+  goOnWith(
+    schedule,
+    sleep(lasts).then(() => programs.signal(program, "SIGCONT")),
+  );
   return `${lasts} ms`;
 }
 
