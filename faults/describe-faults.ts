@@ -51,10 +51,14 @@ export const faultOrder = [
   "redo stopped",
   "summary while the agent stands still",
   "undo while the agent stands still",
+  "server killed in an undo, redo or summary",
+  "undo, redo or summary while a stop is unconfirmed",
+  "server superseded in an undo, redo or summary",
 ];
 
 const { SEED, SEEDS } = process.env;
-export const seedsOfRound = faultOrder.length + 3;
+/** With the first schedule of everything at once. */
+export const seedsOfRound = faultOrder.length + 2;
 const seeds = chooseSeeds({ seed: SEED, seeds: SEEDS, otherwise: seedsOfRound });
 
 export function faultOf(seed: number): string {
@@ -62,9 +66,12 @@ export function faultOf(seed: number): string {
   return isMixed ? "everything at once" : (faultOrder[(seed - 1) % faultOrder.length] ?? "");
 }
 
-/** One server for all of them, one after another. The files of faults run beside each other. */
-export function describeFaults(faults: Record<string, TurnFault>): void {
-  const mine = seeds.filter((seed) => faultOf(seed) in faults);
+/**
+ * One server for all of them, one after another. The files of faults run beside each other: what takes long has
+ * several, each with its share of the seeds.
+ */
+export function describeFaults(faults: Record<string, TurnFault>, { share, of } = { share: 0, of: 1 }): void {
+  const mine = seeds.filter((seed) => faultOf(seed) in faults).filter((_, index) => index % of === share);
   let stack: FaultTest | undefined;
   beforeAll(async () => {
     if (mine.length > 0) stack = await createFaultTest();

@@ -4,6 +4,9 @@ export interface SeededRandom {
   integer(least: number, most: number): number;
   chance(probability: number): boolean;
   pick<Item>(items: readonly [Item, ...Item[]]): Item;
+  shuffle<Item>(items: readonly Item[]): Item[];
+  /** With decisions of its own: how many it makes changes nothing for the others. */
+  fork(): SeededRandom;
 }
 
 export function createSeededRandom(seed: number): SeededRandom {
@@ -20,5 +23,11 @@ export function createSeededRandom(seed: number): SeededRandom {
     integer,
     chance: (probability) => next() < probability,
     pick: (items) => items[integer(0, items.length - 1)] ?? items[0],
+    shuffle: (items) =>
+      items
+        .map((item) => ({ item, place: next() }))
+        .sort((one, other) => one.place - other.place)
+        .map(({ item }) => item),
+    fork: () => createSeededRandom(integer(1, 2 ** 31)),
   };
 }

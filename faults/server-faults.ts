@@ -1,12 +1,11 @@
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
+import type { ChildProcess } from "node:child_process";
 import { readFile } from "node:fs/promises";
-import { resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { sql } from "drizzle-orm";
 import { expect } from "vitest";
 import { ends } from "../server/turns/test-turns.ts";
 import { requestStop } from "../server/turns/turn-rows.ts";
+import { endDoomedServer, startDoomedServer } from "./doomed-servers.ts";
 import type { FaultTest, SessionRun } from "./fault-test.ts";
 import { anyScenario, type Scenario, scenarios } from "./scenarios.ts";
 import type { SeededRandom } from "./seeded-random.ts";
@@ -115,7 +114,7 @@ async function pauseServer(test: FaultTest, random: SeededRandom, before: string
     expect(await readRows(test, run), "what it writes beside the log changes nothing").toEqual(rows);
     await expectNextIsClean(test, run);
   } finally {
-    await end(child);
+    await endDoomedServer(child);
   }
   return before === null ? scenario.name : `${scenario.name}, before ${before}`;
 }
@@ -155,12 +154,17 @@ async function beginElsewhere(
   await server.leave();
   const { viewer } = server;
   const setup = { ...server.setup, ...(name && { name }) };
-  const child = startDoomedServer({ setup, viewer, sessionId, prompts: scenario.prompts, pauseBefore });
+  const asks = scenario.prompts.map((prompt) => ({ kind: "prompt" as const, prompt }));
+  const doomed = await startDoomedServer({ setup, viewer, sessionId, asks, pauseBefore }).catch(async (error) => {
+    await server.start();
+    throw error;
+  });
+  const { child } = doomed;
+  const turnIds = doomed.turnIds.map((id) => id ?? "");
   try {
-    const turnIds = (await firstLine(child)).split(" ");
     if (pauseBefore) await stoodStill(child);
     else await sleep(random.integer(20, milliseconds + 300));
-    if (signal === "SIGKILL") await end(child);
+    if (signal === "SIGKILL") await endDoomedServer(child);
     else {
       child.kill(signal);
       await server.lapseLeases();
@@ -168,7 +172,7 @@ async function beginElsewhere(
     await input.whileAway?.(sessionId);
     return { scenario, run: { sessionId, turnIds }, child };
   } catch (error) {
-    await end(child);
+    await endDoomedServer(child);
     throw error;
   } finally {
     await server.start();
@@ -179,20 +183,4 @@ async function beginElsewhere(
 async function stoodStill({ pid }: ChildProcess): Promise<void> {
   const state = async () => (await readFile(`/proc/${pid}/stat`, "utf8")).split(") ")[1]?.[0];
   await expect.poll(state, { timeout: 30_000 }).toBe("T");
-}
-
-async function end(child: ChildProcess): Promise<void> {
-  child.kill("SIGKILL");
-  if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
-}
-
-function startDoomedServer(input: object): ChildProcess {
-  const program = resolve(import.meta.dirname, "doomed-server.ts");
-  return spawn(process.execPath, [program, JSON.stringify(input)], { stdio: ["ignore", "pipe", "inherit"] });
-}
-
-async function firstLine({ stdout }: ChildProcess): Promise<string> {
-  const signal = AbortSignal.timeout(30_000);
-  const [text] = await once(stdout ?? process.stdin, "data", { signal });
-  return String(text).trim();
 }

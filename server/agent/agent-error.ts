@@ -31,6 +31,10 @@ export function createAgentError(input: {
   });
 }
 
+/** opencode's own answer: of everything else nobody knows whether it was heard. */
+export const isAgentAnswer = (error: unknown) =>
+  isAppError(error) && (error.kind === "not-found" || /^\d+$/.test(error.code ?? ""));
+
 /** What a turn says about an error of the client or of the event bus. */
 export function failureOfError(error: unknown): AgentFailure {
   if (!isAppError(error)) return { code: "internal", message: causes.internal.message };

@@ -122,7 +122,7 @@ export interface StepUsage {
   modelId: string | null;
 }
 
-export { failureOfError } from "./agent-error.ts";
+export { failureOfError, isAgentAnswer } from "./agent-error.ts";
 export { type AgentIds, createAgentIds, hasId } from "./agent-ids.ts";
 export { type AgentModels, agentConfigHash, buildAgentConfig } from "./build-agent-config.ts";
 export { type AgentClientOptions, createAgentClient } from "./create-agent-client.ts";

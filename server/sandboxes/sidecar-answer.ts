@@ -52,7 +52,9 @@ function parsed(text: string): unknown {
 const timeouts = new Set(["UND_ERR_HEADERS_TIMEOUT", "UND_ERR_BODY_TIMEOUT", "UND_ERR_CONNECT_TIMEOUT"]);
 
 export function translate(error: unknown, signal: AbortSignal): unknown {
-  if (signal.aborted || isAppError(error)) return error;
+  // Not what the connection says when it is closed with it.
+  if (signal.aborted) return signal.reason;
+  if (isAppError(error)) return error;
   const code = (error as { code?: string }).code;
   return faultError(code && timeouts.has(code) ? "sandbox-late" : "sandbox-away", { cause: error });
 }

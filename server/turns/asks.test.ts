@@ -1,6 +1,7 @@
 import { sql } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { buildAgentConfig } from "../agent/index.ts";
+import { buildAgentConfig, createAgentClient } from "../agent/index.ts";
+import { faultError } from "../errors.ts";
 import { createLogger } from "../lib/logger.ts";
 import type { PermissionPolicy } from "../models/index.ts";
 import type { LogEntryOf } from "../protocol/log-entry.ts";
@@ -14,6 +15,8 @@ import { createTestServer, ended, ends, type Peer, type TestServer, textOf } fro
 let server: TestServer;
 let sidecar: SidecarClient;
 const warnings: unknown[] = [];
+/** Of the next replies to the agent, one after another. */
+let lost: ("its answer" | "the reply")[] = [];
 beforeAll(async () => {
   const logger = createLogger("error");
   logger.warn = (fields: unknown) => void warnings.push(fields);
@@ -24,6 +27,17 @@ beforeAll(async () => {
       createSidecarClient(options) {
         sidecar = createSidecarClient(options);
         return sidecar;
+      },
+      createAgentClient(options) {
+        const client = createAgentClient(options);
+        return {
+          ...client,
+          async replyPermission(input) {
+            const isLost = lost.shift();
+            if (isLost !== "the reply") await client.replyPermission(input);
+            if (isLost) throw faultError("agent-late");
+          },
+        };
       },
     },
   );
@@ -146,6 +160,21 @@ describe("under the policy to ask", () => {
     await turns().answer(server.viewer, { askId: again?.body.askId ?? "", answer: { reply: "once" } });
     expect(ends(await server.follow(sessionId, ended()))[0]?.body).toEqual({ outcome: "finished" });
   });
+
+  test.each(["its answer", "the reply"] as const)(
+    "an answer reaches the agent though %s was lost, and is said to be one",
+    patience,
+    async (what) => {
+      const { sessionId, askId } = await ask("run `whoami`");
+      // It is told here, and once more by the notification.
+      lost = what === "the reply" ? [what, what] : [what];
+      await turns().answer(server.viewer, { askId, answer: { reply: "once" } });
+      const state = await server.follow(sessionId, ended());
+      expect(lost).toEqual([]);
+      expect(ends(state)[0]?.body).toEqual({ outcome: "finished" });
+      expect(asksIn(state).map(({ body }) => [body.state, body.answer])).toEqual([["answered", "once"]]);
+    },
+  );
 
   test("what is still asked when the turn ends is withdrawn with it", patience, async () => {
     const { sessionId, askId } = await ask("run `date`");

@@ -93,7 +93,8 @@ async function drive(
       await turnAsks.resume();
       poll();
     }
-    joinedPrompts.look();
+    // Of one that was just sent, the agent's events tell when it is there.
+    if (translator.state.messages.has(translator.state.userMessageId)) joinedPrompts.open();
     const ending = await listenToTurn(driven, {
       events: attached.events,
       isIdle: attached.isIdle ?? false,

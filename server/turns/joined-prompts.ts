@@ -1,4 +1,4 @@
-import { type AgentMessage, hasId } from "../agent/index.ts";
+import { type AgentMessage, hasId, isAgentAnswer } from "../agent/index.ts";
 import { isRefused } from "../errors.ts";
 import { createSerial } from "../lib/serial.ts";
 import type { DrivenTurn } from "./drive-turn.ts";
@@ -10,6 +10,8 @@ import { claimJoin, type JoinedTurn, listJoined, listToJoin, releaseJoin } from 
  * decided; whatever is sent after that waits in the queue.
  */
 export interface JoinedPrompts {
+  /** The agent works on what this turn asked: before that, what joins could overtake it there. */
+  open(): void;
   /** Takes in what is to be sent now. */
   look(): void;
   /** After a takeover: what had joined. Gives those that the agent has not received, which are sent then. */
@@ -17,9 +19,13 @@ export interface JoinedPrompts {
   hasAny(): Promise<boolean>;
   /**
    * Lists the agent's messages at a moment in which nobody is joining, and closes when every prompt in it
-   * was answered, or with `over`. Null: the agent still has something to answer.
+   * was answered, or with `isSilent`: then nothing more is due of those that it has. With `isCut` it closes as it is.
+   * Null: the agent still has something to answer.
    */
-  closeWith(list: () => Promise<AgentMessage[]>, over: () => boolean): Promise<AgentMessage[] | null>;
+  closeWith(
+    list: () => Promise<AgentMessage[]>,
+    at: { isSilent: boolean; isCut: () => boolean },
+  ): Promise<AgentMessage[] | null>;
   /** The agent's list was not complete yet. */
   reopen(): void;
   close(): void;
@@ -30,8 +36,11 @@ export function createJoinedPrompts(driven: Omit<DrivenTurn, "joinedPrompts">): 
   const { actor, turn } = job;
   const { database } = context;
   const joined: string[] = [];
+  /** Sent, and no answer came: the agent may have them or not. Sent again they have the same ids, so it hears them once. */
+  const unsure = new Map<string, JoinedTurn>();
   const serial = createSerial();
   let busy = 0;
+  let opened = false;
   let closed = false;
 
   async function send({ prompt, agentMessageId }: JoinedTurn): Promise<void> {
@@ -51,22 +60,42 @@ export function createJoinedPrompts(driven: Omit<DrivenTurn, "joinedPrompts">): 
     // In the log before the agent has it: its answer must not stand above it.
     await writer.joinTurn(claimed);
     await context.log.notifyViewers(turn.sessionId);
+    await sendOrGiveBack(claimed);
+  }
+
+  async function sendOrGiveBack(one: JoinedTurn): Promise<void> {
+    const { turnId, agentMessageId } = one;
+    unsure.delete(agentMessageId);
     try {
-      await send(claimed);
+      await send(one);
     } catch (error) {
       // It ends with its host.
       if (signal.aborted || isRefused(error)) return;
+      context.logger.warn({ err: error, turnId }, "A message could not join the running turn");
+      if (!isAgentAnswer(error)) return void unsure.set(agentMessageId, one);
       joined.splice(joined.indexOf(agentMessageId), 1);
       await releaseJoin(fence, turnId);
       await writer.add("error", { message: "The agent did not accept this message. It is back in the queue." });
       await context.log.notifyViewers(turn.sessionId);
-      context.logger.warn({ err: error, turnId }, "A message could not join the running turn");
     }
   }
 
+  /** Whether the agent has something to do with it now. */
+  async function sendUnheard(messages: readonly AgentMessage[]): Promise<boolean> {
+    const unheard = [...unsure.values()].filter((one) => !messages.some(hasId(one.agentMessageId)));
+    unsure.clear();
+    for (const one of unheard) await sendOrGiveBack(one);
+    return unheard.some(({ agentMessageId }) => joined.includes(agentMessageId));
+  }
+
   return {
+    open() {
+      if (opened) return;
+      opened = true;
+      this.look();
+    },
     look() {
-      if (closed || job.stop.aborted || turn.kind !== "prompt") return;
+      if (!opened || closed || job.stop.aborted || turn.kind !== "prompt") return;
       busy += 1;
       const looking = serial.run(async () => {
         for (const turnId of await listToJoin(database, actor, turn.sessionId)) {
@@ -96,14 +125,17 @@ export function createJoinedPrompts(driven: Omit<DrivenTurn, "joinedPrompts">): 
       }
       return missing;
     },
-    async closeWith(list, over) {
+    async closeWith(list, { isSilent, isCut }) {
       for (;;) {
         await serial.run(async () => {});
         const before = joined.length;
         const messages = await list();
         // Somebody joined while the list was on its way: it may not know of them.
         if (busy > 0 || joined.length !== before) continue;
-        if (!over() && !joined.every((id) => isAnswered(messages, id))) return null;
+        if (!isCut()) {
+          if (await sendUnheard(messages)) return null;
+          if (!isSilent && !joined.every((id) => isAnswered(messages, id))) return null;
+        }
         closed = true;
         return messages;
       }

@@ -23,7 +23,7 @@ export interface Listening {
  * their way, the last ones too: so the agent is asked after a loss, and whenever it has been silent.
  */
 export async function listenToTurn(driven: DrivenTurn, listening: Listening): Promise<TurnEnding> {
-  const { job, sandbox, context } = driven;
+  const { job, sandbox, context, joinedPrompts } = driven;
   const { events, translator, watch } = listening;
   const { silenceMilliseconds, settleMilliseconds } = context.limits;
   // `idle`: it said so, or was found so, before its last message was complete; that is due in a moment.
@@ -35,6 +35,7 @@ export async function listenToTurn(driven: DrivenTurn, listening: Listening): Pr
       if (heard === "busy") {
         idle = false;
         watch.begun();
+        joinedPrompts.open();
       }
       if (heard === "exited") {
         context.logger.warn({ turnId: job.turn.id, cause: exitCause(event) }, "The agent ended in a turn");
@@ -42,8 +43,10 @@ export async function listenToTurn(driven: DrivenTurn, listening: Listening): Pr
       }
       if (heard === "nothing" || heard === "busy") continue;
       const found = await lookAtAgent(driven, listening, heard).catch(tolerate);
-      if (found === "busy") idle = false;
-      else if (found === "unreachable") idle = true;
+      if (found === "busy") {
+        idle = false;
+        joinedPrompts.open();
+      } else if (found === "unreachable") idle = true;
       else if (found) return found;
       else if ((idle && heard === "silence") || isStoppedUnanswered(driven, translator, heard)) {
         const cause = failed("agent-error", causes["agent-incomplete"].message);
@@ -112,10 +115,8 @@ async function lookAtAgent(
   const { connection, directory, agentSessionId, signal } = driven;
   if (heard !== "idle") {
     const busy = (await connection.client.listBusy(directory, signal)).includes(agentSessionId);
-    if (busy && heard === "lost") {
-      await fillFromList(driven, translator);
-      await turnAsks.poll();
-    }
+    if (busy && heard === "lost") await fillFromList(driven, translator);
+    if (busy && (heard === "lost" || turnAsks.owes)) await turnAsks.poll();
     if (busy) return "busy";
     // A prompt that was just sent may not be known yet: a look in a moment tells more.
     if (heard === "lost") return null;

@@ -1,5 +1,7 @@
 import { sql } from "drizzle-orm";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { createAgentClient } from "../agent/index.ts";
+import { faultError } from "../errors.ts";
 import type { ViewerState } from "../protocol/viewer-state.ts";
 import { createTestServer, ended, ends, type TestServer, textOf } from "./test-turns.ts";
 import { createTestWords } from "./test-words.ts";
@@ -7,9 +9,44 @@ import { createTestWords } from "./test-words.ts";
 // Everything is real and shares one sandbox: each test has a session of its own.
 let server: TestServer;
 const words = createTestWords();
+/** Of the next prompt that the agent is sent. */
+let lost: "nothing" | "its answer" | "the prompt" = "nothing";
+/** What the agent got, in that order; the next prompt arrives only after this, though the agent accepted it before. */
+const arrived: string[] = [];
+let onItsWay: Promise<void> | null = null;
 beforeAll(async () => {
-  server = await createTestServer({}, { demoPace: words });
+  server = await createTestServer(
+    {},
+    {
+      demoPace: words,
+      // What is on its way here is not given up.
+      turnLimits: { silenceMilliseconds: 60_000 },
+      createAgentClient(options) {
+        const client = createAgentClient(options);
+        return {
+          ...client,
+          async prompt(input) {
+            const isLost = lost;
+            lost = "nothing";
+            if (isLost !== "the prompt") await arrive(() => client.prompt(input), input.text);
+            if (isLost !== "nothing") throw faultError("agent-late");
+          },
+        };
+      },
+    },
+  );
 }, 120_000);
+async function arrive(send: () => Promise<void>, text: string): Promise<void> {
+  const before = onItsWay;
+  onItsWay = null;
+  const arriving = (before ?? Promise.resolve()).then(() => {
+    arrived.push(text);
+    return send();
+  });
+  if (before) arriving.catch(() => {});
+  else await arriving;
+}
+
 afterEach(() => words.allowAll());
 afterAll(async () => {
   await server.close();
@@ -172,6 +209,47 @@ describe("sent now", () => {
     expect(textOf(state)).toContain("Joined");
     expect(ends(state).map(({ body }) => body)).toEqual([{ outcome: "finished" }]);
   });
+
+  test("a message does not overtake the one that it joins", patience, async () => {
+    const [sessionId, other] = [await server.newSession(), await server.newSession()];
+    await server.prompt(other, "my name is Other");
+    await server.follow(other, ended());
+    const arrives = Promise.withResolvers<void>();
+    onItsWay = arrives.promise;
+    await server.prompt(sessionId, "my name is First");
+    await expect.poll(() => onItsWay === null, { timeout: 20_000 }).toBe(true);
+    const joined = await server.prompt(sessionId, "my name is Joined");
+    await turns().sendNow(server.viewer, { sessionId, turnId: joined });
+    // A whole turn beside it: time enough.
+    await server.prompt(other, "what is my name?");
+    await server.follow(other, ended(2));
+    arrives.resolve();
+    await server.follow(sessionId, (state) => prompts(state).length === 2);
+    const ours = arrived.filter((text) => /First|Joined/.test(text));
+    expect(ours[0]).toBe("my name is First");
+  });
+
+  test.each(["its answer", "the prompt"] as const)(
+    "a message of which %s was lost is heard once, and answered in the turn that it joined",
+    patience,
+    async (what) => {
+      const { sessionId, running, ids } = await queueBehind("my name is Joined");
+      const [joined = ""] = ids;
+      lost = what;
+      await turns().sendNow(server.viewer, { sessionId, turnId: joined });
+      await server.follow(sessionId, (state) => prompts(state).length === 2);
+      await expect.poll(() => lost, { timeout: 20_000 }).toBe("nothing");
+      words.allowAll();
+      await server.follow(sessionId, ended());
+      await server.prompt(sessionId, "what do you remember");
+      const state = await server.follow(sessionId, ended(2));
+      expect(await stateOf(sessionId, joined)).toMatchObject({ state: "finished", hostTurnId: running });
+      expect(ends(state).map(({ body }) => body)).toEqual([{ outcome: "finished" }, { outcome: "finished" }]);
+      const last = state.entries.filter(({ turnId }) => turnId === state.entries.at(-1)?.turnId);
+      expect(textOf({ entries: last }).match(/- my name is Joined/g)).toHaveLength(1);
+      expect(prompts(state).filter((prompt) => prompt === "my name is Joined")).toHaveLength(1);
+    },
+  );
 
   test("stopping the turn stops what joined it, and the rest of the queue goes on", patience, async () => {
     const { sessionId, ids } = await queueBehind("Give me a long text of 300 words", "my name is Next");

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { failureOfError } from "../agent/index.ts";
-import { isAppError, isRefused } from "../errors.ts";
+import { failureOfError, isAgentAnswer } from "../agent/index.ts";
+import { isRefused } from "../errors.ts";
 import type { TurnEnd } from "../sessions/index.ts";
 import type { DrivenTurn } from "./drive-turn.ts";
 import { failed, stopped } from "./turn-context.ts";
@@ -45,8 +45,8 @@ export async function revertTurn(driven: DrivenTurn): Promise<TurnEnd> {
     await reversal.send(driven.signal);
     return done;
   } catch (error) {
-    if (isAnswer(error)) job.heard = "no";
-    if (lost.aborted || isRefused(error) || isAnswer(error)) throw error;
+    if (isAgentAnswer(error)) job.heard = "no";
+    if (lost.aborted || isRefused(error) || isAgentAnswer(error)) throw error;
     const found = await look(driven, reversal);
     if (found === "done") return done;
     if (found === "not-done" && job.stop.aborted) return { ...stopped, usage: null };
@@ -86,10 +86,6 @@ export async function planRedo(driven: OpenedAgent): Promise<Reversal | null> {
 
 export type OpenedAgent = Pick<DrivenTurn, "context" | "job" | "connection" | "agentSessionId">;
 
-/** opencode's own, so it will not do it any more. */
-const isAnswer = (error: unknown) =>
-  isAppError(error) && (error.kind === "not-found" || /^\d+$/.test(error.code ?? ""));
-
 async function wasTried({ context, job }: DrivenTurn): Promise<boolean> {
   // One that only waited for the agent did not get as far.
   const wasSent = job.heard !== "no" || (job.isResumed && job.turn.tries === 0);
@@ -111,7 +107,7 @@ async function look(driven: DrivenTurn, { isDone }: Reversal): Promise<"done" | 
     } catch (error) {
       job.closing.throwIfAborted();
       if (isRefused(error)) throw error;
-      if (signal.aborted || isAnswer(error)) return "unknown";
+      if (signal.aborted || isAgentAnswer(error)) return "unknown";
     }
     await sleep(pauseMilliseconds, undefined, { signal }).catch(() => {});
   }

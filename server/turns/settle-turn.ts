@@ -53,7 +53,7 @@ export async function settleFromList(
   const { connection, agentSessionId, job, writer, joinedPrompts, signal } = driven;
   const messages = await joinedPrompts.closeWith(
     () => connection.client.listMessages(agentSessionId, signal, hasId(translator.state.userMessageId)),
-    () => over || job.stop.aborted || translator.state.error !== null,
+    { isSilent: over, isCut: () => job.stop.aborted || translator.state.error !== null },
   );
   if (!messages) return "unanswered";
   try {

@@ -20,6 +20,8 @@ export interface TurnAsks {
   readonly pending: number;
   /** How long the agent has waited for a person in this turn, up to now. */
   readonly waitedMilliseconds: number;
+  /** Whether an answer is stored of which nobody knows that the agent has it. */
+  readonly owes: boolean;
   /** After a takeover: what waits already, and what was answered while nobody was here. */
   resume(): Promise<void>;
   /** After each connection to the agent: what was asked, or is not asked any more, while nobody listened. */
@@ -36,6 +38,7 @@ export function createTurnAsks(driven: DrivenTurn, translator: Translator): Turn
   const { actor, turn } = job;
   const { client } = connection;
   const waiting = new Map<string, AskBody>();
+  const owed = new Set<string>();
   let waited = turn.waitedMilliseconds;
   let waitingSince: number | null = null;
   const keyOf = (requestId: string) => `ask:${requestId}`;
@@ -108,12 +111,14 @@ export function createTurnAsks(driven: DrivenTurn, translator: Translator): Turn
     waiting.delete(requestId);
     try {
       await reply(requestId, answer);
+      owed.delete(requestId);
     } catch (error) {
       addWaiting(body);
+      owed.add(requestId);
       throw error;
     }
     await goOn();
-    await close({ ...body, state: "answered", answer: "reply" in answer ? answer.reply : answer.answers });
+    await close(answeredWith(body, answer));
   }
 
   async function reply(requestId: string, answer: AskAnswer): Promise<void> {
@@ -128,9 +133,12 @@ export function createTurnAsks(driven: DrivenTurn, translator: Translator): Turn
     const body = waiting.get(requestId);
     if (!body) return;
     waiting.delete(requestId);
+    owed.delete(requestId);
     await withdrawAsk(fence, body.askId);
+    // It was this person's answer that the agent heard, though nobody heard so.
+    const answer = (await findAsk(database, actor, body.askId))?.answer;
     await goOn();
-    await close({ ...body, state: "withdrawn" });
+    await close(answer ? answeredWith(body, answer) : { ...body, state: "withdrawn" });
   }
 
   async function noticeAll(requests: readonly AgentRequest[], type: Asked["type"]): Promise<void> {
@@ -145,6 +153,9 @@ export function createTurnAsks(driven: DrivenTurn, translator: Translator): Turn
   return {
     get pending() {
       return waiting.size;
+    },
+    get owes() {
+      return owed.size > 0;
     },
     get waitedMilliseconds() {
       return waited + (waitingSince === null ? 0 : Date.now() - waitingSince);
@@ -178,6 +189,10 @@ export function createTurnAsks(driven: DrivenTurn, translator: Translator): Turn
     replied: ({ requestId }) => withdraw(requestId),
     answer,
   };
+}
+
+function answeredWith(body: AskBody, answer: AskAnswer): AskBody {
+  return { ...body, state: "answered", answer: "reply" in answer ? answer.reply : answer.answers };
 }
 
 /** The agent no longer asks: it was answered elsewhere, or stopped. */

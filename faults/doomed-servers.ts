@@ -1,0 +1,33 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { resolve } from "node:path";
+import type { Viewer } from "../server/auth/index.ts";
+import type { Turn } from "../server/turns/index.ts";
+import type { TestSetup } from "../server/turns/test-wiring.ts";
+
+/** What `doomed-server.ts` is told. */
+export interface Doom {
+  setup: TestSetup;
+  viewer: Viewer;
+  sessionId: string;
+  asks: { kind: Turn["kind"]; prompt: string }[];
+  pauseBefore?: string | null;
+}
+
+/** Of what was asked, in the same order; null where it was refused. */
+export async function startDoomedServer(doom: Doom): Promise<{ child: ChildProcess; turnIds: (string | null)[] }> {
+  const program = resolve(import.meta.dirname, "doomed-server.ts");
+  const child = spawn(process.execPath, [program, JSON.stringify(doom)], { stdio: ["ignore", "pipe", "inherit"] });
+  try {
+    const [text] = await once(child.stdout, "data", { signal: AbortSignal.timeout(30_000) });
+    return { child, turnIds: JSON.parse(String(text)) as (string | null)[] };
+  } catch (error) {
+    await endDoomedServer(child);
+    throw error;
+  }
+}
+
+export async function endDoomedServer(child: ChildProcess): Promise<void> {
+  child.kill("SIGKILL");
+  if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
+}
