@@ -175,6 +175,11 @@ describe("a sidecar with the real opencode", () => {
     expect(lines.some(({ text }) => text.includes("listening"))).toBe(true);
   });
 
+  it("fetches no package that nobody asked for", async () => {
+    expect(sandbox.server.connects).toEqual([]);
+    expect(await readdir(join(sandbox.workspace, "home/.config/opencode/node_modules"))).toEqual([]);
+  });
+
   it("ends the opencode of a sidecar that was killed, and remembers the conversation", async () => {
     const session = await createAgentSession(boot.client);
     await turn(session.id, "@@text remembered");
