@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { isBootError } from "./boot/boot-error.ts";
 import { createLifetime } from "./boot/lifetime.ts";
-import { start } from "./boot/start.ts";
+import { spareModuleLookups } from "./boot/spare-module-lookups.ts";
 import { ConfigError, parseConfig } from "./config.ts";
 import { createLogger } from "./lib/logger.ts";
 
@@ -42,6 +42,9 @@ process.on("uncaughtException", (error) => {
 });
 
 try {
+  // Only now: what is wrong with the configuration is said without waiting for all the rest.
+  spareModuleLookups();
+  const { start } = await import("./boot/start.ts");
   const { url, port, databaseLost, listensBeyondLoopback, setupCode } = await start({
     config,
     root,

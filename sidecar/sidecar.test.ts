@@ -197,6 +197,11 @@ describe("a sidecar with the real opencode", () => {
     expect(lines.some(({ text }) => text.includes("listening"))).toBe(true);
   });
 
+  it("fetches no package that nobody asked for", async () => {
+    expect(sandbox.server.connects).toEqual([]);
+    expect(await readdir(join(sandbox.workspace, "home/.config/opencode/node_modules"))).toEqual([]);
+  });
+
   it.each(["runs", "is frozen"])(
     "ends an opencode that %s and whose sidecar was killed, and it remembers",
     async (how) => {

@@ -6,6 +6,8 @@ export interface Route {
   /** As in the file tree: `/api/v1/sessions/[sessionId]`. */
   path: string;
   methods: string[];
+  /** What it reads from a query. */
+  queryNames: string[];
   /** Whether any of its methods reads a body of JSON. */
   readsJson: boolean;
 }
@@ -19,6 +21,7 @@ export function findRoutes(): Route[] {
     return {
       path: `/${file.slice("app/".length, -"/route.ts".length)}`,
       methods: exported.map(([, constant, renamed]) => constant ?? renamed ?? ""),
+      queryNames: namesRead(source),
       readsJson: source.includes("readJson("),
     };
   });
@@ -33,12 +36,13 @@ export function findPages(): string[] {
 
 /** The names that routes read from a query, and some that none does. */
 export function findQueryNames(): string[] {
-  const sources = globSync("app/**/{route,page}.{ts,tsx}", { cwd: root }).map((file) =>
-    readFileSync(join(root, file), "utf8"),
-  );
-  const read = sources.flatMap((source) => [...source.matchAll(/searchParams\.(?:get|has)\("(\w+)"\)/g)]);
-  const names = read.map(([, name]) => name ?? "");
+  const files = globSync("app/**/{route,page}.{ts,tsx}", { cwd: root });
+  const names = files.flatMap((file) => namesRead(readFileSync(join(root, file), "utf8")));
   return [...new Set([...names, "limit", "before", "under", "next", "callbackUrl", "error", "__proto__", "nobody"])];
+}
+
+function namesRead(source: string): string[] {
+  return [...source.matchAll(/searchParams\.(?:get|has)\("(\w+)"\)/g)].map(([, name]) => name ?? "");
 }
 
 /** What no address can hold: never more than 400 or 404. */

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
-import { readdirSync, readFileSync, readlinkSync } from "node:fs";
-import { chmod, mkdtemp, rm } from "node:fs/promises";
+import { existsSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { chmod, mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -114,6 +114,12 @@ export async function makeHome(): Promise<string> {
   cluster ??= prepareCluster();
   await copyCluster((await cluster).directory, home);
   return home;
+}
+
+/** What a start writes that binds the next one: its key, the home's name, the file store. */
+export async function lastingIn(home: string): Promise<string[]> {
+  const lasting = ["master-key", "master-key.new", "place", "store"];
+  return (await readdir(home)).filter((name) => lasting.includes(name)).sort();
 }
 
 /** For `afterEach`: ends whatever a test left running, a Postgres without its server included. */
