@@ -70,7 +70,10 @@ export function faultOf(seed: number): string {
  * One server for all of them, one after another. The files of faults run beside each other: what takes long has
  * several, each with its share of the seeds.
  */
-export function describeFaults(faults: Record<string, TurnFault>, { share, of } = { share: 0, of: 1 }): void {
+export function describeFaults(
+  faults: Record<string, TurnFault>,
+  { share, of, timeout } = { share: 0, of: 1, timeout: 180_000 },
+): void {
   const mine = seeds.filter((seed) => faultOf(seed) in faults).filter((_, index) => index % of === share);
   let stack: FaultTest | undefined;
   beforeAll(async () => {
@@ -83,7 +86,7 @@ export function describeFaults(faults: Record<string, TurnFault>, { share, of } 
     () => {
       for (const seed of mine) {
         const name = faultOf(seed);
-        test(`seed ${seed}: ${name}`, { timeout: 180_000 }, async ({ annotate }) => {
+        test(`seed ${seed}: ${name}`, { timeout }, async ({ annotate }) => {
           const fault = faults[name];
           if (!stack || !fault) throw new Error(`There is no fault ${name}.`);
           const detail = await fault(stack, createSeededRandom(seed));

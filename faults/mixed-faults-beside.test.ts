@@ -1,4 +1,4 @@
 import { describeFaults } from "./describe-faults.ts";
-import { mixedFaults } from "./mixed-faults.ts";
+import { mixedFaults, mixedTimeout } from "./mixed-faults.ts";
 
-describeFaults(mixedFaults, { share: 1, of: 2 });
+describeFaults(mixedFaults, { share: 1, of: 2, timeout: mixedTimeout });

@@ -10,6 +10,9 @@ import type { TurnFault } from "./turn-faults.ts";
 /** One session, a person in a hurry, and whatever can go wrong beside it. Afterwards everything must agree. */
 export const mixedFaults = { "everything at once": runSchedule } satisfies Record<string, TurnFault>;
 
+/** More than all that a schedule waits for: what does not end is said by it, with the steps that led there. */
+export const mixedTimeout = 600_000;
+
 /** Everything that people do, every program that can stand still, and two of what else can go wrong. */
 function planSteps(random: SeededRandom): [name: string, step: Step][] {
   const rare = random.shuffle(Object.entries(rareTroubles)).slice(0, 2);
