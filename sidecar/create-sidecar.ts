@@ -28,6 +28,7 @@ import { agentEnvironment, agentMark } from "./supervisor/agent-environment.ts";
 import { createAgentImport } from "./supervisor/agent-import.ts";
 import { createAgentLog } from "./supervisor/agent-log.ts";
 import { launchAgent } from "./supervisor/agent-process.ts";
+import { declinePluginPackage } from "./supervisor/decline-plugin-package.ts";
 import { endPreviousLife, recordAgent } from "./supervisor/previous-life.ts";
 import { createSupervisor } from "./supervisor/supervisor.ts";
 import { createWorkspaceLocks } from "./workspace-locks.ts";
@@ -77,6 +78,7 @@ export async function createSidecar(launch: SidecarLaunch, report: (message: str
     },
     async launch() {
       await freezer.untilAwake();
+      await declinePluginPackage(join(layout.home, ".config/opencode"));
       // In memory here and in opencode's environment, nowhere else.
       const password = randomBytes(24).toString("base64url");
       const launched = launchAgent({

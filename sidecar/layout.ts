@@ -1,4 +1,3 @@
-import { existsSync } from "node:fs";
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { recoverDirectories, recoverDirectory } from "./archive/swap-directory.ts";
@@ -54,19 +53,6 @@ export async function makeLayout(layout: Layout): Promise<void> {
     await mkdir(directory, { recursive: true, mode: 0o755 });
   }
   await writeFile(layout.agentCatalogue, "{}");
-  await declinePluginPackage(join(home, ".config/opencode"));
-}
-
-/**
- * opencode would fetch the package that plugins are written with, 60 MB beside the first turn; not where a lock file
- * names it already. A configuration that is there is somebody's, and left as it is.
- */
-async function declinePluginPackage(configuration: string): Promise<void> {
-  if (existsSync(configuration)) return;
-  await mkdir(join(configuration, "node_modules"), { recursive: true });
-  const dependencies = { "@opencode-ai/plugin": "*" };
-  const lock = { lockfileVersion: 3, requires: true, packages: { "": { dependencies } } };
-  await writeFile(join(configuration, "package-lock.json"), JSON.stringify(lock));
 }
 
 /** Ends restores that a death cut off, before anything is made or used. */
