@@ -2,6 +2,7 @@ import { createPublicKey, randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { chmod, rm } from "node:fs/promises";
 import type { Server } from "node:http";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { SidecarLaunch } from "../server/protocol/sidecar.ts";
 import { createAgentDoor } from "./agent-door/agent-door.ts";
