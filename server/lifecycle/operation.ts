@@ -2,6 +2,7 @@ import { and, eq, inArray, type SQL, sql } from "drizzle-orm";
 import type { Transaction } from "../../db/client.ts";
 import { operations } from "../../db/schema/index.ts";
 import { AppError } from "../errors.ts";
+import { spokenVerbs } from "../protocol/lifecycle-refusal.ts";
 import {
   type LifecycleVerb,
   lifecycleVerbs,
@@ -60,7 +61,7 @@ export async function beginOperation<Verb extends LifecycleVerb>(
     if (asked.length > 0) return asked;
     await tx
       .update(operations)
-      .set({ state: "cancelled", cause: `The sandbox was to ${spoken[verb]} first.`, endedAt: sql`now()` })
+      .set({ state: "cancelled", cause: `The sandbox was to ${spokenVerbs[verb]} first.`, endedAt: sql`now()` })
       .where(and(ofSandbox, eq(operations.state, "requested")));
     return tx
       .insert(operations)
@@ -70,14 +71,6 @@ export async function beginOperation<Verb extends LifecycleVerb>(
   if (!row) throw new Error("The operation was not stored.");
   return resumeOperation(leases, lease, row as OperationRow & { verb: Verb });
 }
-
-const spoken: Record<LifecycleVerb, string> = {
-  wake: "wake up",
-  sleep: "fall asleep",
-  recover: "recover",
-  reset: "be reset",
-  "restart-agent": "restart its agent",
-};
 
 /** One that runs under this lease. */
 export function resumeOperation<Verb extends LifecycleVerb>(
