@@ -139,8 +139,16 @@ export function createLeases(options: {
           .update(sandboxes)
           .set({ ...changes, updatedAt: new Date() })
           .where(own(lease));
+        if (from !== to || changes.stateCause !== undefined) await tellViewers(tx, lease.sandboxId);
       }),
   };
+}
+
+/** Pages of its sessions show its state. */
+async function tellViewers(tx: Transaction, sandboxId: string): Promise<void> {
+  await tx.execute(sql`
+    select pg_notify('dormouse_log', concat_ws(' ', id::text, version::text, '', 'touch'))
+    from sessions where sandbox_id = ${sandboxId}`);
 }
 
 /** For work that may take longer than a lease lasts, on a sandbox that is not held yet. */
