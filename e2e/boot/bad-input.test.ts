@@ -73,6 +73,11 @@ const examples: Record<string, object[]> = {
       },
     },
   ],
+  "/api/v1/admin/sandboxes/idle-limit": [{ minutes: 60 }],
+  "/api/v1/admin/sandboxes/[sandboxId]": [{ idleMinutes: 30, keepAwakeUntil: "2030-01-01T00:00:00Z" }],
+  "/api/v1/admin/sandboxes/[sandboxId]/[verb]": [{ files: true }],
+  "/api/v1/sandboxes/[sandboxId]": [{ idleMinutes: 30, keepAwakeUntil: "2030-01-01T00:00:00Z" }],
+  "/api/v1/sandboxes/[sandboxId]/[verb]": [{ files: true }],
   "/api/v1/asks/[askId]/answer": [{ answers: [["yes"]] }, { reply: "once" }],
   "/api/v1/sessions/[sessionId]": [{ title: "T" }],
   "/api/v1/sessions/[sessionId]/files/move": [{ from: "a.txt", to: "b.txt" }],
@@ -315,6 +320,10 @@ function placesIn(path: string): string[] {
 /** Changes reach nothing that is there, since some of them might be right. */
 function fill(path: string, parts: Record<string, string> = {}, method = "GET"): string {
   const isThere = method === "GET" || method === "HEAD" || method === "PATCH";
-  const known: Record<string, string> = { ...(isThere && { sessionId, providerId }), nextauth: "session" };
+  const known: Record<string, string> = {
+    ...(isThere && { sessionId, providerId }),
+    nextauth: "session",
+    verb: "wake",
+  };
   return path.replaceAll(/\[(?:\.\.\.)?(\w+)\]/g, (_, name: string) => parts[name] ?? known[name] ?? unknown);
 }

@@ -17,12 +17,15 @@ export function findRoutes(): Route[] {
   const files = globSync("app/api/**/route.ts", { cwd: root }).sort();
   return files.map((file) => {
     const source = readFileSync(join(root, file), "utf8");
-    const exported = [...source.matchAll(/export const ([A-Z]+)\b|\bas ([A-Z]+)\b/g)];
+    const exported = [...source.matchAll(/export const ([A-Z]+)\b|\bas ([A-Z]+)\b|: ([A-Z]+)(?= \}|,)/g)];
+    const methods = exported.map(([, constant, renamed, taken]) => constant ?? renamed ?? taken ?? "");
+    const shared = [...source.matchAll(/from "@\/(app\/lib\/[\w-]+-routes\.ts)"/g)].map(([, path]) => path ?? "");
+    const sources = [source, ...shared.map((path) => readFileSync(join(root, path), "utf8"))];
     return {
       path: `/${file.slice("app/".length, -"/route.ts".length)}`,
-      methods: exported.map(([, constant, renamed]) => constant ?? renamed ?? ""),
+      methods,
       queryNames: namesRead(source),
-      readsJson: source.includes("readJson("),
+      readsJson: methods.some((method) => method !== "GET") && sources.some((one) => one.includes("readJson(")),
     };
   });
 }

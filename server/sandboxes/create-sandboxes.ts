@@ -1,11 +1,11 @@
 import { and, asc, eq, type SQL, sql } from "drizzle-orm";
 import type { Database, Transaction } from "../../db/client.ts";
-import { archives, operations, sandboxes, tenants, users } from "../../db/schema/index.ts";
+import { archives, operations, sandboxes, sessions, tenants, users } from "../../db/schema/index.ts";
 import { recordAudit } from "../audit/index.ts";
 import { requireRole, type Viewer } from "../auth/index.ts";
 import { AppError } from "../errors.ts";
 import type { Lifecycle } from "../lifecycle/index.ts";
-import { sandboxId as idSchema } from "../protocol/ids.ts";
+import { sandboxId as idSchema, sessionId as sessionIdSchema } from "../protocol/ids.ts";
 import { maxIdleMinutes, maxKeepAwakeHours } from "../protocol/limits.ts";
 import type { OperationView, SandboxView } from "../protocol/sandbox-views.ts";
 import type { Sandboxes, SandboxScope } from "./index.ts";
@@ -79,6 +79,36 @@ export function createSandboxes({
         await recordAudit(tx, viewer, { action: "sandbox.configure", subject: sandboxId, detail: { ...changes } });
       });
     },
+    async wakeAhead(viewer, sessionId) {
+      const [found] = sessionIdSchema.safeParse(sessionId).success
+        ? await database.transaction(viewer, (tx) =>
+            tx
+              .select({ sandboxId: sandboxes.id, state: sandboxes.observedState })
+              .from(sessions)
+              .leftJoin(sandboxes, eq(sandboxes.id, sessions.sandboxId))
+              .where(eq(sessions.id, sessionId)),
+          )
+        : [];
+      if (!found) throw new AppError("not-found", "There is no such session.");
+      const { sandboxId, state } = found;
+      if (sandboxId === null || (state !== "sleeping" && state !== "failed")) return;
+      await lifecycle.request(viewer, { sandboxId, verb: "wake", reason: "needed" });
+    },
+    async idleLimit(viewer) {
+      const [row] = await database.transaction(viewer, (tx) =>
+        tx.select({ minutes: tenants.idleMinutes }).from(tenants).where(eq(tenants.id, viewer.tenantId)),
+      );
+      if (!row) throw new AppError("not-found", "There is no such organisation.");
+      return row.minutes;
+    },
+    async setIdleLimit(viewer, minutes) {
+      requireRole(viewer, "admin");
+      requireTimes({ idleMinutes: minutes });
+      await database.transaction(viewer, async (tx) => {
+        await tx.update(tenants).set({ idleMinutes: minutes }).where(eq(tenants.id, viewer.tenantId));
+        await recordAudit(tx, viewer, { action: "idle-limit-choose", detail: { minutes } });
+      });
+    },
   };
 }
 
@@ -106,9 +136,9 @@ function requireTimes({
   if (!Number.isInteger(minutes) || minutes < 0 || minutes > maxIdleMinutes) {
     throw new AppError("invalid-input", `Choose between 1 minute and ${maxIdleMinutes / 1440} days, or never.`);
   }
-  const until = keepAwakeUntil?.getTime() ?? 0;
-  if (until > Date.now() + maxKeepAwakeHours * 3_600_000) {
-    throw new AppError("invalid-input", `A sandbox can be kept awake for ${maxKeepAwakeHours / 24} days at most.`);
+  const ahead = keepAwakeUntil ? keepAwakeUntil.getTime() - Date.now() : 1;
+  if (!(ahead > 0 && ahead <= maxKeepAwakeHours * 3_600_000)) {
+    throw new AppError("invalid-input", `Choose a time within the next ${maxKeepAwakeHours / 24} days.`);
   }
 }
 

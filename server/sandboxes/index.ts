@@ -35,4 +35,13 @@ export interface Sandboxes {
       keepAwakeUntil?: Date | null;
     },
   ): Promise<void>;
+  /**
+   * Somebody is about to need the sandbox of a session of theirs: it is woken where it sleeps or has failed. A session
+   * that has none stays without, and one that is unknown or another person's is `not-found`.
+   */
+  wakeAhead(viewer: Viewer, sessionId: string): Promise<void>;
+  /** Minutes after which sandboxes of the tenant sleep, where their person chose nothing else; 0: never. */
+  idleLimit(viewer: Viewer): Promise<number>;
+  /** `forbidden` for all but admins. */
+  setIdleLimit(viewer: Viewer, minutes: number): Promise<void>;
 }
