@@ -24,6 +24,13 @@ export const continueHere = action({
   },
 });
 
+/** Somebody writes in a session whose sandbox is not awake. */
+export const wakeAhead = action({
+  input: z.object({ sessionId: z.string() }),
+  refresh: false,
+  run: async ({ sessionId }) => services().sandboxes.wakeAhead(await requireUser(), sessionId),
+});
+
 /** Ends the auth session, not only the cookie: a copy of the cookie is worth nothing afterwards. */
 export const signOut = action({
   input: z.void(),

@@ -84,19 +84,19 @@ function DisableButton({ person, disable }: { person: Person; disable: PeopleTab
 function EnableButton({ person, enable }: { person: Person; enable: PeopleTableProps["enable"] }) {
   const { pending, run } = useOutcome();
 
-  async function tell(): Promise<Outcome> {
-    const outcome = await enable(person.id);
-    if (!outcome.ok) toast.error(outcome.message);
-    return outcome;
-  }
-
   return (
     <Button
       look="quiet"
       size="small"
       pending={pending}
       aria-label={`Enable ${person.name}`}
-      onClick={() => run(tell, () => toast.success(`${person.name} can sign in again.`))}
+      onClick={() =>
+        run(
+          () => enable(person.id),
+          () => toast.success(`${person.name} can sign in again.`),
+          ({ message }) => toast.error(message),
+        )
+      }
     >
       Enable
     </Button>

@@ -1,18 +1,18 @@
-import type { SandboxState } from "@/server/protocol/sandbox.ts";
+"use client";
+
 import type { SandboxView } from "@/server/protocol/sandbox-views.ts";
-import { type DotTone, StateDot } from "../ui/badge.tsx";
-import { Cell, HeadCell, Row, Table } from "../ui/table.tsx";
+import { HomeMachine } from "../sandbox/home-machine.tsx";
+import { currentStep, openOperation, stateWords, toProblem, whereWords } from "../sandbox/sandbox-words.ts";
+import { SavedTime, UnsavedSince } from "../sandbox/saved-words.tsx";
+import { useFollowing } from "../sandbox/use-following.ts";
+import type { RequestVerb } from "../sandbox/use-verbs.tsx";
+import { StateDot } from "../ui/badge.tsx";
+import { Cell, HeadCell, Row, RowActions, Table } from "../ui/table.tsx";
 import { Time } from "../ui/time.tsx";
+import { SandboxMenu } from "./sandbox-menu.tsx";
 
-const tones: Record<SandboxState, DotTone> = {
-  provisioning: "working",
-  running: "awake",
-  sleeping: "asleep",
-  failed: "danger",
-  terminated: "still",
-};
-
-export function SandboxTable({ sandboxes }: { sandboxes: SandboxView[] }) {
+export function SandboxTable({ sandboxes, request }: { sandboxes: SandboxView[]; request: RequestVerb }) {
+  useFollowing(sandboxes.some((sandbox) => openOperation(sandbox) !== null || sandbox.state === "provisioning"));
   return (
     <Table
       label="All sandboxes"
@@ -23,69 +23,72 @@ export function SandboxTable({ sandboxes }: { sandboxes: SandboxView[] }) {
           <HeadCell className="max-sm:hidden">Runs as</HeadCell>
           <HeadCell className="max-sm:hidden">Machine</HeadCell>
           <HeadCell className="text-right max-sm:hidden">Sessions</HeadCell>
-          <HeadCell>Last active</HeadCell>
-          <HeadCell className="max-sm:hidden">Created</HeadCell>
-          <HeadCell className="max-sm:hidden">Cause</HeadCell>
+          <HeadCell className="max-sm:hidden">Last used</HeadCell>
+          <HeadCell className="max-sm:hidden">Memory saved</HeadCell>
+          <HeadCell className="text-right">
+            <span className="sr-only">Actions</span>
+          </HeadCell>
         </>
       }
     >
       {sandboxes.map((sandbox) => (
         <Row key={sandbox.id}>
-          <Cell className="max-sm:py-1.5 max-sm:whitespace-normal">
-            <StateDot tone={sandbox.home?.isAway ? "still" : tones[sandbox.state]}>{sandbox.state}</StateDot>
-            {sandbox.wantedState !== sandbox.state && (
-              <span className="max-sm:block max-sm:pl-4 max-sm:text-12 max-sm:text-muted">
-                {" "}
-                → {sandbox.wantedState}
-              </span>
-            )}
-            {sandbox.home?.isAway && (
-              <span className="block pl-4 text-12 text-danger sm:hidden">{sandbox.home.machine ?? "machine"} away</span>
-            )}
-            {sandbox.cause && <span className="block pl-4 text-12 text-muted sm:hidden">{sandbox.cause}</span>}
+          <Cell className="py-1.5">
+            <State sandbox={sandbox} />
           </Cell>
-          <Cell className="max-sm:max-w-28 max-sm:truncate max-sm:py-1.5">
+          <Cell className="max-w-24 truncate max-sm:py-1.5 sm:max-w-56">
             {sandbox.personName}{" "}
             <span className="text-muted max-sm:block max-sm:truncate max-sm:text-12 sm:ml-1">
               {sandbox.personEmail}
             </span>
           </Cell>
-          <Cell className="font-mono text-12 max-sm:hidden">
-            {sandbox.backend} · {sandbox.isolation}
-          </Cell>
-          <Cell className="max-sm:hidden">
-            <Home home={sandbox.home} />
+          <Cell className="max-sm:hidden">{whereWords(sandbox)}</Cell>
+          <Cell className="py-1.5 max-sm:hidden">
+            <HomeMachine home={sandbox.home} />
           </Cell>
           <Cell className="text-right max-sm:hidden">{sandbox.sessionCount}</Cell>
-          <Cell>
+          <Cell className="max-sm:hidden">
             {sandbox.lastActiveAt ? <Time at={sandbox.lastActiveAt} /> : <span className="text-muted">never</span>}
           </Cell>
-          <Cell className="max-sm:hidden">
-            <Time at={sandbox.createdAt} />
+          <Cell className="py-1.5 max-sm:hidden">
+            <SavedTime {...sandbox} />
+            {sandbox.unsavedSince && (
+              <span className="block w-36 text-12 whitespace-normal text-danger">
+                <UnsavedSince {...sandbox} />
+              </span>
+            )}
           </Cell>
-          <Cell className="min-w-48 py-1.5 whitespace-normal text-muted max-sm:hidden">{sandbox.cause ?? "–"}</Cell>
+          <Cell>
+            <RowActions>
+              <SandboxMenu sandbox={sandbox} request={request} />
+            </RowActions>
+          </Cell>
         </Row>
       ))}
     </Table>
   );
 }
 
-/** The machine that alone can run it. */
-function Home({ home }: { home: SandboxView["home"] }) {
-  if (!home) return <span className="text-muted">any</span>;
-  const name = home.machine ?? "unknown";
-  if (!home.isAway) return name;
+function State({ sandbox }: { sandbox: SandboxView }) {
+  const { tone, word } = stateWords(sandbox);
+  const open = openOperation(sandbox);
+  const problem = toProblem(sandbox);
+  // Of a sandbox that does not work the word says so already.
+  const title = problem && sandbox.state !== "failed" ? `${problem.title}. ` : "";
+  const remark = open ? currentStep(open) : problem ? title + (problem.cause ?? "") : sandbox.cause;
   return (
     <>
-      {name}{" "}
-      <span className="text-danger">
-        away
-        {home.seenAt && (
-          <>
-            , last seen <Time at={home.seenAt} justNow="just now" />
-          </>
-        )}
-      </span>
+      <StateDot tone={tone}>{word}</StateDot>
+      {remark && (
+        <span className="block w-40 pl-4 text-12 whitespace-normal text-muted [overflow-wrap:anywhere] sm:w-52">
+          {remark}
+        </span>
+      )}
+      {sandbox.unsavedSince && (
+        <span className="block w-40 pl-4 text-12 whitespace-normal text-danger sm:hidden">
+          <UnsavedSince {...sandbox} />
+        </span>
+      )}
     </>
   );
 }

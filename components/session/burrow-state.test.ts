@@ -32,6 +32,14 @@ describe("the burrow line", () => {
     expect(toBurrow(running, [phase(1, "starting-agent"), answer]).line).toBe("working");
   });
 
+  it("says that the agent's memory is being restored", () => {
+    const restoring = toBurrow({ ...session, runningTurnId: "t" }, [
+      phase(1, "starting-sandbox"),
+      phase(2, "restoring"),
+    ]);
+    expect(restoring).toEqual({ line: { waking: 0.5 }, words: "Restoring the agent's memory", isAsleep: false });
+  });
+
   it("says that files are being restored, until they are there", () => {
     const running = { ...session, runningTurnId: "t" };
     const waiting = toBurrow(running, [phase(1, "running"), phase(2, "restoring-files")]);

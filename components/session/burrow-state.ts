@@ -13,6 +13,11 @@ const progress = {
   failed: 0,
 } as const;
 
+const wakingWords: Partial<Record<keyof typeof progress, string>> = {
+  restoring: "Restoring the agent's memory",
+  "restoring-files": "Restoring your files",
+};
+
 const settled: readonly string[] = ["running", "failed", "files-ready"] satisfies (keyof typeof progress)[];
 
 /** The line and its words, from the session's state and the newest phase in the log. */
@@ -33,8 +38,7 @@ export function toBurrow(
     return { line: "failed", words: "Waiting to try again", isAsleep: false };
   }
   if (running && phase && phase !== "waiting" && !settled.includes(phase)) {
-    const words = phase === "restoring-files" ? "Restoring your files" : "Waking";
-    return { line: { waking: progress[phase] }, words, isAsleep: false };
+    return { line: { waking: progress[phase] }, words: wakingWords[phase] ?? "Waking", isAsleep: false };
   }
   if (running && session?.stopRequested) return { line: "working", words: "Stopping", isAsleep: false };
   // Nothing flows: it is the person's turn now.

@@ -14,6 +14,7 @@ import { BurrowLine } from "./burrow-line.tsx";
 import { isAwake, toBurrow } from "./burrow-state.ts";
 import { Composer } from "./composer/composer.tsx";
 import { QueueList } from "./composer/queue-list.tsx";
+import { createTypingWake } from "./composer/typing-wake.ts";
 import { useOutbox } from "./composer/use-outbox.ts";
 import { ConnectionNotice } from "./connection-notice.tsx";
 import { useSessionState } from "./event-connection.ts";
@@ -35,10 +36,13 @@ interface SessionViewProps {
   /** Below the composer: what answers, where that needs a word. */
   remark: ReactNode;
   continueHere: ContinueHere;
+  wakeAhead: WakeAhead;
 }
 
+type WakeAhead = (input: { sessionId: string }) => Promise<unknown>;
+
 /** Three columns where there is room; below that, one at a time. */
-export function SessionView({ sessionId, title, initial, remark, continueHere }: SessionViewProps) {
+export function SessionView({ sessionId, title, initial, remark, continueHere, wakeAhead }: SessionViewProps) {
   const state = useSessionState(sessionId, initial);
   const [view, setView] = useState<View>("talk");
   const { isAsleep } = toBurrow(state.session, state.entries);
@@ -68,7 +72,7 @@ export function SessionView({ sessionId, title, initial, remark, continueHere }:
       <Switch className="xl:hidden" shown={["talk", ...panels]} current={view} onChange={setView} />
       <div className="flex min-h-0 flex-1">
         <div className={classNames("min-w-0 flex-1 flex-col xl:flex", view === "talk" ? "flex" : "hidden")}>
-          <Conversation sessionId={sessionId} state={state} remark={remark} />
+          <Conversation {...{ sessionId, state, remark, wakeAhead }} />
         </div>
         <aside
           aria-label="Files and changes"
@@ -89,10 +93,16 @@ export function SessionView({ sessionId, title, initial, remark, continueHere }:
   );
 }
 
-function Conversation({ sessionId, state, remark }: { sessionId: string; state: ViewerState; remark: ReactNode }) {
+function Conversation(props: { sessionId: string; state: ViewerState; remark: ReactNode; wakeAhead: WakeAhead }) {
+  const { sessionId, state, remark, wakeAhead } = props;
   const outbox = useOutbox(sessionId, state);
   const [returned, setReturned] = useState<{ text: string } | null>(null);
   const { session, entries } = state;
+  // Quietly: a message that is sent later says what keeps it from the agent.
+  const typed = useMemo(
+    () => createTypingWake(() => void wakeAhead({ sessionId }).catch(() => {})),
+    [sessionId, wakeAhead],
+  );
   const burrow = toBurrow(session, entries);
   const running = session?.runningTurnId ?? null;
   const first = outbox.items.find((item) => item.problem === null);
@@ -128,6 +138,7 @@ function Conversation({ sessionId, state, remark }: { sessionId: string; state: 
               stopRequested={session?.stopRequested ?? false}
               returned={returned}
               onSend={outbox.send}
+              onType={(text) => typed(text, session?.sandbox ?? null)}
               status={
                 <p className="truncate">
                   <span aria-live="polite">{burrow.words}</span>

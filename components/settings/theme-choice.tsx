@@ -2,7 +2,7 @@
 
 import { Monitor, Moon, Sun } from "lucide-react";
 import { useTheme } from "next-themes";
-import { useSyncExternalStore } from "react";
+import { useInBrowser } from "../ui/use-in-browser.ts";
 
 const themes = [
   { value: "light", label: "Light", icon: Sun },
@@ -12,6 +12,7 @@ const themes = [
 
 export function ThemeChoice() {
   const { theme, setTheme } = useTheme();
+  // The choice lives in the browser.
   const inBrowser = useInBrowser();
   return (
     <fieldset className="flex">
@@ -36,14 +37,5 @@ export function ThemeChoice() {
         ))}
       </div>
     </fieldset>
-  );
-}
-
-/** The choice lives in the browser: the server cannot know it, and the first paint must agree with the server. */
-function useInBrowser(): boolean {
-  return useSyncExternalStore(
-    () => () => {},
-    () => true,
-    () => false,
   );
 }

@@ -26,6 +26,10 @@ interface Confirmation<Value> {
   onDone?: (value: { ok: true } & Value) => void;
   /** `onDone` moves the focus: what asked for the deed is gone with it. */
   movesFocus?: boolean;
+  /** Choices of the deed, below what it means. */
+  choices?: ReactNode;
+  /** Whether all that has to be chosen is. */
+  ready?: boolean;
 }
 
 /** A button whose deed needs a second, explicit yes. The dialog says what will happen and stays open if it fails. */
@@ -52,7 +56,7 @@ export function ConfirmDialog<Value>(
   props: Confirmation<Value> & { open: boolean; onOpenChange: (open: boolean) => void; trigger?: ReactNode },
 ) {
   const { open, onOpenChange, trigger, title, consequence, confirmLabel, confirmLook = "danger", confirm } = props;
-  const { progress, failureTitle, onDone, movesFocus = false } = props;
+  const { progress, failureTitle, onDone, movesFocus = false, choices, ready = true } = props;
   const isDone = useRef(false);
   const { pending, failure, run, forget } = useOutcome();
   const isLate = useLate(pending, patience);
@@ -76,6 +80,7 @@ export function ConfirmDialog<Value>(
             <AlertDialog.Title className="text-20">{title}</AlertDialog.Title>
             <AlertDialog.Description className="text-13 text-muted">{consequence}</AlertDialog.Description>
           </div>
+          {choices}
           {failure && <FailureNotice failure={failure} title={failureTitle} />}
           <div className="flex items-center justify-end gap-2">
             <p role="status" className="min-w-0 flex-1 text-12 text-muted">
@@ -85,6 +90,7 @@ export function ConfirmDialog<Value>(
             <Button
               look={confirmLook}
               pending={pending}
+              disabled={!ready}
               onClick={() =>
                 run(confirm, (value) => {
                   isDone.current = true;

@@ -23,7 +23,7 @@ export function Menu(props: { trigger: ReactNode; triggerClassName?: string; chi
 
 const itemClasses = classNames(
   "flex h-8 items-center gap-2.5 rounded-control px-2.5 outline-none select-none pointer-coarse:h-10",
-  "data-highlighted:bg-ink/8",
+  "data-highlighted:bg-ink/8 data-disabled:text-muted data-disabled:opacity-70",
 );
 
 export function MenuLink({ href, icon, children }: { href: string; icon: ReactNode; children: ReactNode }) {
@@ -35,9 +35,16 @@ export function MenuLink({ href, icon, children }: { href: string; icon: ReactNo
   );
 }
 
-export function MenuItem({ onClick, icon, children }: { onClick: () => void; icon: ReactNode; children: ReactNode }) {
+export function MenuItem(props: {
+  onClick: () => void;
+  icon?: ReactNode;
+  /** Why it cannot be chosen now. */
+  refusal?: string | null;
+  children: ReactNode;
+}) {
+  const { onClick, icon, refusal = null, children } = props;
   return (
-    <BaseMenu.Item className={itemClasses} onClick={onClick}>
+    <BaseMenu.Item className={itemClasses} disabled={refusal !== null} title={refusal ?? undefined} onClick={onClick}>
       {icon}
       {children}
     </BaseMenu.Item>

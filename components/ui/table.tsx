@@ -8,7 +8,8 @@ export function Table({ label, head, children }: { label: string; head: ReactNod
       aria-label={label}
       // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable without a mouse
       tabIndex={0}
-      className="max-h-[calc(100dvh-12rem)] min-h-0 overflow-auto rounded-card border border-line bg-raised"
+      // What is hidden from sight within it stays within it.
+      className="relative max-h-[calc(100dvh-12rem)] min-h-0 overflow-auto rounded-card border border-line bg-raised"
     >
       <table className="w-full border-separate border-spacing-0 text-13 tabular-nums">
         <thead>

@@ -9,13 +9,18 @@ export function useOutcome() {
   const [failure, setFailure] = useState<Failure | null>(null);
 
   const run = useCallback(
-    <Value>(call: () => Promise<Outcome<Value>>, onSuccess?: (value: { ok: true } & Value) => void) => {
+    <Value>(
+      call: () => Promise<Outcome<Value>>,
+      onSuccess?: (value: { ok: true } & Value) => void,
+      onFailure?: (failure: Failure) => void,
+    ) => {
       setFailure(null);
       startTransition(async () => {
         const outcome = await outcomeOf(call);
         if (outcome.ok) return onSuccess?.(outcome);
         if (outcome.leadsTo) return window.location.assign(outcome.leadsTo);
         setFailure(outcome);
+        onFailure?.(outcome);
       });
     },
     [],

@@ -5,6 +5,7 @@ const tabs = [
   { href: "/settings/profile", label: "Profile" },
   { href: "/settings/models", label: "Models" },
   { href: "/settings/network", label: "Network" },
+  { href: "/settings/sandbox", label: "Sandbox" },
 ];
 
 export default function SettingsLayout({ children }: { children: ReactNode }) {

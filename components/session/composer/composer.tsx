@@ -27,11 +27,14 @@ interface ComposerProps {
   /** Beside the buttons: how sandbox and memory are. */
   status: ReactNode;
   onSend: (text: string) => void;
+  /** With each change by hand, never for a draft that was kept. */
+  onType: (text: string) => void;
   /** A message that was taken back, to be written on. */
   returned: { text: string } | null;
 }
 
-export function Composer({ sessionId, running, stopRequested, status, onSend, returned }: ComposerProps) {
+export function Composer(props: ComposerProps) {
+  const { sessionId, running, stopRequested, status, onSend, onType, returned } = props;
   const field = useRef<HTMLTextAreaElement>(null);
   const [text, write] = useDraft(sessionId, field);
   const { failure, run } = useOutcome();
@@ -67,6 +70,7 @@ export function Composer({ sessionId, running, stopRequested, status, onSend, re
     if (problem) return;
     onSend(text);
     write("");
+    onType("");
   }
 
   function stop() {
@@ -105,6 +109,7 @@ export function Composer({ sessionId, running, stopRequested, status, onSend, re
           onChange={(event) => {
             setRefused(null);
             write(event.target.value);
+            onType(event.target.value);
           }}
           onPaste={onPaste}
           onKeyDown={onKeyDown}

@@ -1,7 +1,7 @@
 import type { Metadata } from "next";
 import { notFound } from "next/navigation";
 import { cache } from "react";
-import { continueHere } from "@/app/(sessions)/actions.ts";
+import { continueHere, wakeAhead } from "@/app/(sessions)/actions.ts";
 import { DemoRemark } from "@/components/session/demo-remark.tsx";
 import { SessionView } from "@/components/session/session-view.tsx";
 import { pageUser } from "@/server/auth/require-user.ts";
@@ -38,7 +38,7 @@ export default async function SessionPage({ params }: SessionPageProps) {
   const { entries, version } = newest ? { entries: newest.entries.map(withoutCount), version: 0 } : written;
   const initial = { version, entries, session: state, gap: false };
   const remark = defaultModel ? null : <DemoRemark role={viewer.role} />;
-  const props = { sessionId, title: session.title, initial, remark, continueHere };
+  const props = { sessionId, title: session.title, initial, remark, continueHere, wakeAhead };
   return <SessionView key={sessionId} {...props} />;
 }
 
