@@ -42,7 +42,9 @@ test("snapshots of a sandbox that sleeps are looked into, and one is restored wh
 
   await mark(page).click();
   await expect(panel(page).getByRole("button", { name: "Snapshot now" })).toBeDisabled();
-  await rows(page).click();
+  // The newer one was taken when the server stopped.
+  await expect(rows(page)).toHaveCount(2);
+  await rows(page).last().click();
   await panel(page)
     .getByRole("button", { name: /^story\.txt/ })
     .click();
@@ -61,6 +63,6 @@ test("snapshots of a sandbox that sleeps are looked into, and one is restored wh
   await expectTurnsEnded(page, 3);
   expect(shellOutput(await readLog(page, sessionId, hasEnded(3))).trim()).toBe("one");
   await expect(mark(page)).toHaveText(/^Saved/);
-  // What it replaced was saved first.
+  // What it replaced had been saved when the server stopped.
   await expect(rows(page)).toHaveCount(2);
 });

@@ -35,6 +35,8 @@ test("pages of a user look right in both themes and sizes", async ({ userPage: p
   await look(page, "profile");
   await page.goto("/settings/models");
   await look(page, "models-user");
+  await page.goto("/settings/sandbox");
+  await look(page, "sandbox-settings");
 });
 
 test("a session looks right in each of its states", async ({ member: { page } }) => {
