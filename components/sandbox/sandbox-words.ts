@@ -160,16 +160,20 @@ export function toActions(sandbox: SandboxView, now: number): ActionChoice[] {
   // What nobody took up in time is given up by the next request.
   const inTheWay = open?.state === "requested" && open.deadlineAt.getTime() < now ? null : open;
   return shown.map((verb) => {
-    const refusal = refusalOf(sandbox, inTheWay, verb);
+    const refusal = refusalOf(sandbox, { open: inTheWay, now: new Date(now) }, verb);
     const first = !refusal && !open && likely[sandbox.state] === verb;
     return { verb, label: verbLabels[verb], refusal, first };
   });
 }
 
-function refusalOf({ state, home }: SandboxView, open: OperationView | null, verb: LifecycleVerb): string | null {
+function refusalOf(
+  { state, home }: SandboxView,
+  { open, now }: { open: OperationView | null; now: Date },
+  verb: LifecycleVerb,
+): string | null {
   if (open?.verb === verb) return "This is being done already.";
   if (verb === "wake" && state === "running" && !open) return "This sandbox is awake.";
-  const refusal = lifecycleRefusal({ state, open }, verb);
+  const refusal = lifecycleRefusal({ state, open, now }, verb);
   return refusal ?? (home?.isAway ? awayRefusal(home.machine ?? "Its machine") : null);
 }
 

@@ -51,7 +51,7 @@ export async function requestOperation(
       if (Boolean(open.options.files) === Boolean(options.files)) return open;
       throw new AppError("conflict", "This sandbox is being reset already, with another choice about its files.");
     }
-    const refusal = lifecycleRefusal({ state: sandbox.observedState, open }, verb);
+    const refusal = lifecycleRefusal({ state: sandbox.observedState, open, now: new Date() }, verb);
     if (refusal) throw new AppError("conflict", refusal);
     if (sandbox.homeId !== home.id) await requireHome(tx, sandbox);
     if (verb === "sleep") {

@@ -13,6 +13,15 @@ const begunFrom: Record<LifecycleVerb, readonly SandboxState[]> = {
 /** These are more pressing than a sleep that is not decided yet. */
 const callsOffSleep: readonly LifecycleVerb[] = ["wake", "recover", "reset"];
 
+/** Whatever hangs, these may be asked for. */
+const outOfTrouble: readonly LifecycleVerb[] = ["recover", "reset"];
+
+interface OpenOperation {
+  verb: LifecycleVerb;
+  phase: string;
+  deadlineAt: Date;
+}
+
 const shownStates: Record<Exclude<SandboxState, "provisioning">, string> = {
   running: "awake",
   sleeping: "asleep",
@@ -39,10 +48,10 @@ export const spokenVerbs: Record<LifecycleVerb, string> = {
 
 /** Why a verb cannot be asked for now, for people; null when it can. Pages ask it ahead, the server decides by it. */
 export function lifecycleRefusal(
-  { state, open }: { state: SandboxState; open: { verb: LifecycleVerb; phase: string } | null },
+  { state, open, now }: { state: SandboxState; open: OpenOperation | null; now: Date },
   verb: LifecycleVerb,
 ): string | null {
-  if (open && !mayCallOff(open, verb)) return `This sandbox is ${doing[open.verb]}. Try again when that is done.`;
+  if (open && !mayCallOff(open, verb, now)) return `This sandbox is ${doing[open.verb]}. Try again when that is done.`;
   if (begunFrom[verb].includes(state)) return null;
   const is = state === "provisioning" ? "is just starting" : `is ${shownStates[state]}`;
   return `This sandbox ${is}, so it cannot ${spokenVerbs[verb]} now.`;
@@ -53,6 +62,8 @@ export function awayRefusal(machine: string): string {
   return `${machine} is away, and nobody else can reach this sandbox.`;
 }
 
-function mayCallOff(open: { verb: LifecycleVerb; phase: string }, verb: LifecycleVerb): boolean {
+function mayCallOff(open: OpenOperation, verb: LifecycleVerb, now: Date): boolean {
+  // It should have been over long ago: nothing it may still do is worth waiting for.
+  if (open.deadlineAt < now && outOfTrouble.includes(verb)) return true;
   return open.verb === "sleep" && open.phase !== decidedPhase && callsOffSleep.includes(verb);
 }

@@ -364,7 +364,9 @@ describe("HOME", () => {
     });
     await unpacked(made.stored, async (folder) => {
       const manifest = JSON.parse(await readFile(join(folder, "manifest.json"), "utf8"));
-      expect(manifest.leftOut).toEqual([
+      // The agent may have begun to configure itself by then.
+      const leftOut = manifest.leftOut.filter(({ path }: { path: string }) => !path.startsWith(".config/opencode/"));
+      expect(leftOut).toEqual([
         { path: ".cache", reason: "regenerable" },
         { path: ".cargo/registry", reason: "regenerable" },
         { path: ".npm", reason: "regenerable" },

@@ -221,13 +221,14 @@ export function createHistory(options: HistoryOptions): History {
 function homeWalk(root: string): Parameters<typeof measureContent>[0] {
   // Trees of packages that tools fetch again; what a person put into HOME stays.
   const fetched = new Set([".cargo/registry", ".cargo/git", ".rustup", ".m2/repository", ".nuget/packages", "go/pkg"]);
+  const declined = ".config/opencode/package-lock.json";
   const caches = new Set([".bun/install/cache", ".local/share/pnpm", ".local/share/Trash", ".yarn/berry/cache"]);
   return {
     root,
-    leaveOut: ({ name, path, status }) =>
-      status.isDirectory() && (fetched.has(name) || caches.has(name) || isRegenerable(name, path))
-        ? "regenerable"
-        : null,
+    leaveOut({ name, path, status }) {
+      const isFetched = fetched.has(name) || caches.has(name) || isRegenerable(name, path);
+      return name === declined || (status.isDirectory() && isFetched) ? "regenerable" : null;
+    },
   };
 }
 
