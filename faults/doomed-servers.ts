@@ -14,12 +14,20 @@ export interface Doom {
   pauseBefore?: string | null;
 }
 
+const startMilliseconds = 120_000;
+
 /** Of what was asked, in the same order; null where it was refused. */
 export async function startDoomedServer(doom: Doom): Promise<{ child: ChildProcess; turnIds: (string | null)[] }> {
   const program = resolve(import.meta.dirname, "doomed-server.ts");
   const child = spawn(process.execPath, [program, JSON.stringify(doom)], { stdio: ["ignore", "pipe", "inherit"] });
   try {
-    const [text] = await once(child.stdout, "data", { signal: AbortSignal.timeout(30_000) });
+    const signal = AbortSignal.timeout(startMilliseconds);
+    // It says so itself when it cannot start: how long that takes is the machine's business.
+    const died = once(child, "exit", { signal }).then(() =>
+      Promise.reject(new Error("The doomed server did not start.")),
+    );
+    died.catch(() => {});
+    const [text] = await Promise.race([once(child.stdout, "data", { signal }), died]);
     return { child, turnIds: JSON.parse(String(text)) as (string | null)[] };
   } catch (error) {
     await endDoomedServer(child);

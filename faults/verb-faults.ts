@@ -7,6 +7,7 @@ import { endDoomedServer, startDoomedServer } from "./doomed-servers.ts";
 import type { FaultTest, SessionRun } from "./fault-test.ts";
 import { attempt } from "./schedule.ts";
 import type { SeededRandom } from "./seeded-random.ts";
+import { startLoops, stopLoops } from "./trouble-steps.ts";
 import { ask, type TurnFault } from "./turn-faults.ts";
 
 type Verb = "undo" | "redo" | "compact";
@@ -93,7 +94,13 @@ async function handOver(test: FaultTest, random: SeededRandom): Promise<string> 
     await replica.close();
     await server.restart();
   }
-  await expectAgreement(test, run);
+  // A lease that the other one could not let go of has to lapse, which only they notice.
+  startLoops(test);
+  try {
+    await expectAgreement(test, run);
+  } finally {
+    await stopLoops(test);
+  }
   return `${verb}, after ${wait} ms`;
 }
 

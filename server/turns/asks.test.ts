@@ -1,6 +1,6 @@
 import { sql } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { buildAgentConfig, createAgentClient } from "../agent/index.ts";
+import { type AgentRequest, buildAgentConfig, createAgentClient } from "../agent/index.ts";
 import { faultError } from "../errors.ts";
 import { createLogger } from "../lib/logger.ts";
 import type { PermissionPolicy } from "../models/index.ts";
@@ -17,6 +17,8 @@ let sidecar: SidecarClient;
 const warnings: unknown[] = [];
 /** Of the next replies to the agent, one after another. */
 let lost: ("its answer" | "the reply")[] = [];
+/** What the next look at the agent's questions finds, once it does. */
+let late: Promise<AgentRequest[]> | null = null;
 beforeAll(async () => {
   const logger = createLogger("error");
   logger.warn = (fields: unknown) => void warnings.push(fields);
@@ -32,6 +34,11 @@ beforeAll(async () => {
         const client = createAgentClient(options);
         return {
           ...client,
+          listQuestions(directory, signal) {
+            const found = late ?? client.listQuestions(directory, signal);
+            late = null;
+            return found;
+          },
           async replyPermission(input) {
             const isLost = lost.shift();
             if (isLost !== "the reply") await client.replyPermission(input);
@@ -186,6 +193,29 @@ describe("under the policy to ask", () => {
     const late = turns().answer(server.viewer, { askId, answer: { reply: "once" } });
     await expect(late).rejects.toMatchObject({ kind: "conflict" });
   });
+});
+
+test("what is found to be asked after the end of its turn waits for nobody", patience, async () => {
+  const sessionId = await server.newSession();
+  await server.prompt(sessionId, `run \`echo begun; ${untilLetGo}\``);
+  await server.follow(sessionId, ({ entries }) => JSON.stringify(entries).includes("begun\\n"));
+  const looking = Promise.withResolvers<AgentRequest[]>();
+  late = looking.promise;
+  await server.restart();
+  await expect.poll(() => late === null, { timeout: 30_000 }).toBe(true);
+  await letGo(server, sessionId);
+  await server.follow(sessionId, ended());
+  const [row] = await server.database.transaction(server.viewer, (tx) =>
+    tx.execute<{ agent_session_id: string }>(sql`select agent_session_id from sessions where id = ${sessionId}`),
+  );
+  const request = {
+    questions: [{ text: "Which?", multiple: false, options: [{ label: "One" }] }],
+  };
+  looking.resolve([{ id: "que_late", agentSessionId: String(row?.agent_session_id), request }]);
+  await server.prompt(sessionId, "my name is Ada");
+  const state = await server.follow(sessionId, ended(2));
+  expect(asksIn(state)).toEqual([]);
+  expect(await turns().listAsks(server.viewer, sessionId)).toEqual([]);
 });
 
 test("under the policy to deny the agent changes nothing, and nobody is asked", patience, async () => {

@@ -105,6 +105,7 @@ async function drive(
     return withUsage(driven, translator, ending);
   } finally {
     joinedPrompts.close();
+    turnAsks.close();
     connection.onConnected.delete(poll);
     job.onAnswered = null;
     job.onJoin = null;

@@ -30,6 +30,8 @@ export interface TurnAsks {
   replied(signal: Replied): Promise<void>;
   /** A person's answer is stored; the agent gets it. */
   answer(askId: string): Promise<void>;
+  /** The turn ends: what is still being looked for is not asked any more. */
+  close(): void;
 }
 
 export function createTurnAsks(driven: DrivenTurn, translator: Translator): TurnAsks {
@@ -41,6 +43,7 @@ export function createTurnAsks(driven: DrivenTurn, translator: Translator): Turn
   const owed = new Set<string>();
   let waited = turn.waitedMilliseconds;
   let waitingSince: number | null = null;
+  let closed = false;
   const keyOf = (requestId: string) => `ask:${requestId}`;
 
   function addWaiting(body: AskBody): void {
@@ -56,11 +59,13 @@ export function createTurnAsks(driven: DrivenTurn, translator: Translator): Turn
   }
 
   async function open(body: AskBody): Promise<void> {
+    if (closed) return;
     const key = keyOf(body.agentRequestId);
     await writer.apply([{ type: "open", key, kind: "ask", body, under: null }], translator.state.lastNumber);
   }
 
   async function close(body: AskBody): Promise<void> {
+    if (closed) return;
     const key = keyOf(body.agentRequestId);
     const changes = [{ type: "replace", key, body } as const, { type: "close", key, verbatim: body.request } as const];
     await writer.apply(changes, translator.state.lastNumber);
@@ -85,6 +90,7 @@ export function createTurnAsks(driven: DrivenTurn, translator: Translator): Turn
   }
 
   async function asked(asked: Asked): Promise<void> {
+    if (closed) return;
     const { requestId, request } = asked;
     const kind = asked.type === "permission-asked" ? "permission" : "question";
     if (kind === "permission") {
@@ -92,6 +98,8 @@ export function createTurnAsks(driven: DrivenTurn, translator: Translator): Turn
       if (policy !== "ask") return answerAtOnce(asked, policy === "allow" ? "once" : "reject");
     }
     const askId = await insertAsk(fence, { turn, kind, requestId, request });
+    // Stored beside the end of the turn, which may not have seen it.
+    if (closed) return withdrawAsk(fence, askId);
     const body: AskBody = { askId, agentRequestId: requestId, kind, state: "pending", request };
     addWaiting(body);
     await open(body);
@@ -117,8 +125,8 @@ export function createTurnAsks(driven: DrivenTurn, translator: Translator): Turn
       owed.add(requestId);
       throw error;
     }
-    await goOn();
     await close(answeredWith(body, answer));
+    await goOn();
   }
 
   async function reply(requestId: string, answer: AskAnswer): Promise<void> {
@@ -188,6 +196,9 @@ export function createTurnAsks(driven: DrivenTurn, translator: Translator): Turn
     asked,
     replied: ({ requestId }) => withdraw(requestId),
     answer,
+    close() {
+      closed = true;
+    },
   };
 }
 
