@@ -218,14 +218,14 @@ describe("sent now", () => {
     onItsWay = arrives.promise;
     await server.prompt(sessionId, "my name is First");
     await expect.poll(() => onItsWay === null, { timeout: 20_000 }).toBe(true);
-    const joined = await server.prompt(sessionId, "my name is Joined");
+    const joined = await server.prompt(sessionId, "my name is Second");
     await turns().sendNow(server.viewer, { sessionId, turnId: joined });
     // A whole turn beside it: time enough.
     await server.prompt(other, "what is my name?");
     await server.follow(other, ended(2));
     arrives.resolve();
     await server.follow(sessionId, (state) => prompts(state).length === 2);
-    const ours = arrived.filter((text) => /First|Joined/.test(text));
+    const ours = arrived.filter((text) => /First|Second/.test(text));
     expect(ours[0]).toBe("my name is First");
   });
 
