@@ -8,7 +8,7 @@ export function HomeMachine({ home }: Pick<SandboxView, "home">) {
   if (!home.isAway) return name;
   return (
     <>
-      {name}
+      {name}{" "}
       <span className="block text-12 text-danger">
         away
         {home.seenAt && (

@@ -14,9 +14,9 @@ export function CurrentOperation({ sandbox }: { sandbox: SandboxView }) {
 
 const why: Partial<Record<OperationView["reason"], string>> = {
   idle: "It was not used for a while.",
-  "server-stopped": "The server stops.",
-  failed: "Its last life ended badly.",
-  unreachable: "It did not answer any more.",
+  "server-stopped": "The server is being stopped.",
+  failed: "It failed the last time.",
+  unreachable: "It no longer answered.",
   "other-version": "A new version has to be started.",
   damaged: "Its memory was damaged.",
 };
