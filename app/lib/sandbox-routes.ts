@@ -30,7 +30,7 @@ export function sandboxRoutes(scope: SandboxScope, requireViewer: () => Promise<
       const viewer = await requireViewer();
       if (!isVerb(verb)) {
         const known = Object.keys(lifecycleVerbs).join(", ");
-        throw new AppError("not-found", `A sandbox does not know "${verb}". It knows: ${known}.`);
+        throw new AppError("not-found", `A sandbox has no verb "${verb}". Its verbs are: ${known}.`);
       }
       const input = { scope, sandboxId, verb, options: await readJson(request, options) };
       return Response.json({ operation: await services().sandboxes.request(viewer, input) }, { status: 202 });

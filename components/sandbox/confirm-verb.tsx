@@ -28,7 +28,7 @@ function ConfirmRecover({ sandbox, person, request, onClose }: ConfirmVerbProps)
       title={person ? `Recover the sandbox of ${person}?` : "Recover this sandbox?"}
       consequence={
         <>
-          <Line>Memory and files are saved if the sandbox still answers. Then it is ended and started again.</Line>
+          <Line>Memory and files are saved if the sandbox still answers. Then it is stopped and started again.</Line>
           <Line name="Lost">whatever runs in it now, and changes that could not be saved.</Line>
           <Line name="Kept">transcripts, and the agent's memory and files as last saved.</Line>
         </>

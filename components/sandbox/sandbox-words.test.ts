@@ -112,9 +112,9 @@ describe("the steps of an operation", () => {
   });
 
   it("come with what usually helps", () => {
-    expect(overdueAdvice(operation({ phase: "archiving" }))).toContain("Wake it to go on working");
+    expect(overdueAdvice(operation({ phase: "archiving" }))).toContain("Wake it to keep working");
     expect(overdueAdvice(operation({ verb: "wake", phase: "starting-sandbox" }))).toContain("server may have stopped");
-    expect(overdueAdvice(operation({ state: "requested" }))).toContain("Ask for it again");
+    expect(overdueAdvice(operation({ state: "requested" }))).toContain("Try again");
   });
 });
 
@@ -158,7 +158,7 @@ describe("what can be done", () => {
 describe("what is wrong", () => {
   it("is said with its cause, and not while something is being done about it", () => {
     const broken = sandbox({ state: "failed", cause: "No space left." });
-    expect(toProblem(broken)).toMatchObject({ title: "The sandbox does not work", cause: "No space left." });
+    expect(toProblem(broken)).toMatchObject({ title: "The sandbox is not working", cause: "No space left." });
     expect(toProblem({ ...broken, operation: operation({ verb: "recover" }) })).toBeNull();
     const awake = sandbox({ operation: operation({ state: "failed", cause: "The file store is full." }) });
     expect(toProblem(awake)).toMatchObject({ title: "It could not be put to sleep", cause: "The file store is full." });

@@ -102,15 +102,15 @@ export function toSteps(operation: OperationView): Step[] {
 }
 
 const slowStore = "The file store may be slow or out of reach.";
-const gone = "Its server may have stopped. This goes on once that server, or another one, is there.";
+const gone = "Its server may have stopped. This continues as soon as that server, or another one, is running.";
 
 /** What usually helps when a phase takes longer than it may. */
 export function overdueAdvice(operation: OperationView): string {
-  if (operation.state === "requested") return "No server has taken it up. Ask for it again.";
+  if (operation.state === "requested") return "No server has taken it up. Try again.";
   switch (operation.phase as OperationPhase) {
     case "quiescing":
     case "archiving":
-      return operation.verb === "sleep" ? `${slowStore} Wake it to go on working; it sleeps later.` : slowStore;
+      return operation.verb === "sleep" ? `${slowStore} Wake it to keep working; it will sleep later.` : slowStore;
     case "restoring":
     case "deleting":
       return slowStore;
@@ -131,7 +131,11 @@ export function toProblem(sandbox: SandboxView): Problem | null {
   const { state, cause, operation } = sandbox;
   if (state === "failed") {
     const why = cause ?? (operation?.state === "failed" ? operation.cause : null);
-    return { title: "The sandbox does not work", cause: why, advice: "Recover it first. Reset it only if that fails." };
+    return {
+      title: "The sandbox is not working",
+      cause: why,
+      advice: "Recover it first. Reset it only if that fails.",
+    };
   }
   if (operation?.state !== "failed") return null;
   const advice = operation.verb === "reset" ? "The agent has forgotten everything. Reset again to finish." : null;
@@ -171,7 +175,7 @@ function refusalOf(
   { open, now }: { open: OperationView | null; now: Date },
   verb: LifecycleVerb,
 ): string | null {
-  if (open?.verb === verb) return "This is being done already.";
+  if (open?.verb === verb) return "This is already in progress.";
   if (verb === "wake" && state === "running" && !open) return "This sandbox is awake.";
   const refusal = lifecycleRefusal({ state, open, now }, verb);
   return refusal ?? (home?.isAway ? awayRefusal(home.machine ?? "Its machine") : null);

@@ -150,7 +150,7 @@ test("sandboxes look right in each of their states", async ({ adminPage: page })
 
     await page.goto("/settings/sandbox");
     await expect(page.getByText("Recover it first. Reset it only if that fails.")).toBeVisible();
-    await expect(page.getByText(/takes longer than it should$/)).toBeVisible();
+    await expect(page.getByText(/is taking longer than it should$/)).toBeVisible();
     await expect(page.getByText(/^On this machine only since/)).toBeVisible();
     await expect(page.getByText(/Sleeping is tried again in \d+ min/)).toBeVisible();
     await look(page, "sandbox-states");

@@ -45,7 +45,7 @@ describe("an operation", () => {
     await begin(lease, "wake");
     await begin(lease, "wake");
     const [earlier, later] = await read(lease.sandboxId);
-    expect(earlier).toMatchObject({ state: "failed", cause: "The server that ran it ended." });
+    expect(earlier).toMatchObject({ state: "failed", cause: "The server that ran it stopped." });
     expect(later).toMatchObject({ state: "running", cause: null });
   });
 

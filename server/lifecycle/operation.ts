@@ -51,7 +51,7 @@ export async function beginOperation<Verb extends LifecycleVerb>(
     const ofSandbox = eq(operations.sandboxId, lease.sandboxId);
     await tx
       .update(operations)
-      .set({ state: "failed", cause: "The server that ran it ended.", endedAt: sql`now()` })
+      .set({ state: "failed", cause: "The server that ran it stopped.", endedAt: sql`now()` })
       .where(and(ofSandbox, eq(operations.state, "running")));
     const asked = await tx
       .update(operations)
@@ -61,7 +61,7 @@ export async function beginOperation<Verb extends LifecycleVerb>(
     if (asked.length > 0) return asked;
     await tx
       .update(operations)
-      .set({ state: "cancelled", cause: `The sandbox was to ${spokenVerbs[verb]} first.`, endedAt: sql`now()` })
+      .set({ state: "cancelled", cause: `The sandbox had to ${spokenVerbs[verb]} first.`, endedAt: sql`now()` })
       .where(and(ofSandbox, eq(operations.state, "requested")));
     return tx
       .insert(operations)

@@ -95,7 +95,7 @@ export function createOperator(
   /** Nobody is at work on it any more: its end could not be written. */
   async function failForgotten({ lease }: HeldSandbox, open: OperationRow): Promise<void> {
     if (open.deadlineAt > new Date()) return;
-    await resumeOperation(leases, lease, open).fail("It broke off, and its end could not be written down.");
+    await resumeOperation(leases, lease, open).fail("It was interrupted, and its outcome could not be recorded.");
   }
 
   async function carryOut(held: HeldSandbox, open: OperationRow): Promise<void> {

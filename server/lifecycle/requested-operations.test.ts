@@ -151,7 +151,7 @@ describe("an operation whose server died", () => {
     expect((await test.listOperations(sandboxId))[0]).toMatchObject({
       verb: "sleep",
       state: "failed",
-      cause: "The server that ran it ended.",
+      cause: "The server that ran it stopped.",
     });
     const adopted = server.lifecycle.findRunning(sandboxId);
     expect(await adopted?.sidecar.resume(AbortSignal.timeout(5_000))).toEqual({ resumed: false });

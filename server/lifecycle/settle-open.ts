@@ -32,7 +32,7 @@ export async function settleOpen(
   await context.leases.write(lease, (tx) =>
     tx
       .update(operations)
-      .set({ state: "failed", cause: "The server that ran it ended.", endedAt: new Date() })
+      .set({ state: "failed", cause: "The server that ran it stopped.", endedAt: new Date() })
       .where(eq(operations.id, open.id)),
   );
   return false;

@@ -68,7 +68,8 @@ async function prepare(
     await operation.phase("archiving");
     const round = await archives.archiveSandbox(toOwned(held), { signal: bounded });
     requireSaved(round);
-    if (!(await frozen.holds(bounded))) throw new AppError("unavailable", "The agent went on while it was archived.");
+    if (!(await frozen.holds(bounded)))
+      throw new AppError("unavailable", "The agent kept working while it was being archived.");
     const refused = await operation.phaseIf("terminating", async (tx) => {
       given.throwIfAborted();
       // Against every way in which a turn comes in.

@@ -184,7 +184,7 @@ function letChildrenBegin(moving: readonly ProcessEntry[], all: readonly Process
 
 function notStill(moving: readonly ProcessEntry[]): Problem {
   const named = moving.slice(0, 3).map(({ pid }) => commandOf(pid).slice(0, 80));
-  const programs = named.length > 0 ? named.join(", ") : "new ones were started all the time";
+  const programs = named.length > 0 ? named.join(", ") : "new ones kept starting";
   return new Problem(
     "timeout",
     `The agent's programs could not be put on hold in time, so all of them go on. Still busy: ${programs}.`,

@@ -17,20 +17,20 @@ const why: Partial<Record<OperationView["reason"], string>> = {
   "server-stopped": "The server is being stopped.",
   failed: "It failed the last time.",
   unreachable: "It no longer answered.",
-  "other-version": "A new version has to be started.",
+  "other-version": "It is being updated to this version of Dormouse.",
   damaged: "Its memory was damaged.",
 };
 
 function OpenOperation({ operation }: { operation: OperationView }) {
   const isOverdue = useIsOver(operation.deadlineAt);
   const { reason, requestedBy } = operation;
-  const asked = requestedBy ? `Asked for by ${requestedBy}.` : why[reason];
+  const asked = requestedBy ? `Requested by ${requestedBy}.` : why[reason];
   return (
     <div className="flex flex-col gap-3 rounded-card border border-line bg-panel px-4 py-3">
       {asked && <p className="text-12 text-muted">{asked}</p>}
       <StepList steps={toSteps(operation)} />
       {isOverdue && (
-        <Notice title={`${currentStep(operation)} takes longer than it should`}>{overdueAdvice(operation)}</Notice>
+        <Notice title={`${currentStep(operation)} is taking longer than it should`}>{overdueAdvice(operation)}</Notice>
       )}
     </div>
   );

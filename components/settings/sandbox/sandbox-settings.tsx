@@ -20,7 +20,8 @@ export function SandboxSettings(props: {
   if (sandboxes.length === 0) {
     return (
       <EmptyState title="No sandbox yet">
-        It is made when you send the first message to an agent. You can then put it to sleep, wake it and mend it here.
+        It is made when you send the first message to an agent. You can then put it to sleep, wake it and repair it
+        here.
       </EmptyState>
     );
   }
