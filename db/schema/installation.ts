@@ -2,18 +2,13 @@ import { sql } from "drizzle-orm";
 import { bigint, boolean, check, index, integer, jsonb, pgPolicy, pgTable, text, uuid } from "drizzle-orm/pg-core";
 import type { ModelDetails } from "../../server/protocol/model-details.ts";
 import { adminRows, at, createdAt, id, ownRowsOnly, rules, tenantReads, updatedAt } from "./columns.ts";
-import { tenants, users } from "./people.ts";
+import { owner, tenants, users } from "./people.ts";
 
 export const tokens = pgTable(
   "tokens",
   {
     id: id(),
-    tenantId: uuid("tenant_id")
-      .notNull()
-      .references(() => tenants.id, { onDelete: "cascade" }),
-    userId: uuid("user_id")
-      .notNull()
-      .references(() => users.id, { onDelete: "cascade" }),
+    ...owner(),
     type: text("type", { enum: ["user", "sandbox"] }).notNull(),
     name: text("name").notNull().default(""),
     hash: text("hash").notNull().unique(),

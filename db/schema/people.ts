@@ -67,16 +67,21 @@ export const users = pgTable(
   ],
 );
 
+/** Whose row it is; it goes with them. */
+export const owner = () => ({
+  tenantId: uuid("tenant_id")
+    .notNull()
+    .references(() => tenants.id, { onDelete: "cascade" }),
+  userId: uuid("user_id")
+    .notNull()
+    .references(() => users.id, { onDelete: "cascade" }),
+});
+
 export const authSessions = pgTable(
   "auth_sessions",
   {
     id: id(),
-    tenantId: uuid("tenant_id")
-      .notNull()
-      .references(() => tenants.id, { onDelete: "cascade" }),
-    userId: uuid("user_id")
-      .notNull()
-      .references(() => users.id, { onDelete: "cascade" }),
+    ...owner(),
     userAgent: text("user_agent").notNull().default(""),
     clientAddress: text("client_address").notNull().default(""),
     createdAt: createdAt(),

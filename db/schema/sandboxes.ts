@@ -12,18 +12,13 @@ import {
 import { type SandboxAddress, sandboxStates } from "../../server/protocol/sandbox.ts";
 import { archiveKinds, archiveStates } from "../../server/protocol/snapshots.ts";
 import { at, createdAt, id, ownRowsOnly, ownRowsOrAdmin, updatedAt } from "./columns.ts";
-import { tenants, users } from "./people.ts";
+import { owner } from "./people.ts";
 
 export const sandboxes = pgTable(
   "sandboxes",
   {
     id: id(),
-    tenantId: uuid("tenant_id")
-      .notNull()
-      .references(() => tenants.id, { onDelete: "cascade" }),
-    userId: uuid("user_id")
-      .notNull()
-      .references(() => users.id, { onDelete: "cascade" }),
+    ...owner(),
     /** The kind of backend that runs it. */
     backend: text("backend").notNull(),
     /** As that backend names it. */
@@ -94,12 +89,7 @@ export const operations = pgTable(
   "operations",
   {
     id: id(),
-    tenantId: uuid("tenant_id")
-      .notNull()
-      .references(() => tenants.id, { onDelete: "cascade" }),
-    userId: uuid("user_id")
-      .notNull()
-      .references(() => users.id, { onDelete: "cascade" }),
+    ...owner(),
     sandboxId: uuid("sandbox_id")
       .notNull()
       .references(() => sandboxes.id, { onDelete: "cascade" }),
@@ -134,12 +124,7 @@ export const archives = pgTable(
   "archives",
   {
     id: id(),
-    tenantId: uuid("tenant_id")
-      .notNull()
-      .references(() => tenants.id, { onDelete: "cascade" }),
-    userId: uuid("user_id")
-      .notNull()
-      .references(() => users.id, { onDelete: "cascade" }),
+    ...owner(),
     sandboxId: uuid("sandbox_id")
       .notNull()
       .references(() => sandboxes.id, { onDelete: "cascade" }),
@@ -181,12 +166,7 @@ export const removedWorkspaces = pgTable(
     sandboxId: uuid("sandbox_id")
       .notNull()
       .references(() => sandboxes.id, { onDelete: "cascade" }),
-    tenantId: uuid("tenant_id")
-      .notNull()
-      .references(() => tenants.id, { onDelete: "cascade" }),
-    userId: uuid("user_id")
-      .notNull()
-      .references(() => users.id, { onDelete: "cascade" }),
+    ...owner(),
     createdAt: createdAt(),
   },
   (table) => [index("removed_workspaces_sandbox").on(table.sandboxId), ownRowsOnly()],

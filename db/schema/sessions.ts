@@ -16,7 +16,7 @@ import {
 import { memoryStatuses } from "../../server/protocol/session-events.ts";
 import { turnStates } from "../../server/protocol/turn-states.ts";
 import { at, createdAt, id, ownRowsOnly, updatedAt } from "./columns.ts";
-import { tenants, users } from "./people.ts";
+import { owner } from "./people.ts";
 import { sandboxes } from "./sandboxes.ts";
 
 // Everything here is what a person said to the agent and what it answered: no admin reads it.
@@ -25,12 +25,7 @@ export const sessions = pgTable(
   "sessions",
   {
     id: id(),
-    tenantId: uuid("tenant_id")
-      .notNull()
-      .references(() => tenants.id, { onDelete: "cascade" }),
-    userId: uuid("user_id")
-      .notNull()
-      .references(() => users.id, { onDelete: "cascade" }),
+    ...owner(),
     sandboxId: uuid("sandbox_id").references(() => sandboxes.id, { onDelete: "set null" }),
     title: text("title").notNull().default(""),
     titleFrom: text("title_from", { enum: ["default", "agent", "person"] })
@@ -68,12 +63,7 @@ export const turns = pgTable(
   "turns",
   {
     id: id(),
-    tenantId: uuid("tenant_id")
-      .notNull()
-      .references(() => tenants.id, { onDelete: "cascade" }),
-    userId: uuid("user_id")
-      .notNull()
-      .references(() => users.id, { onDelete: "cascade" }),
+    ...owner(),
     sessionId: uuid("session_id")
       .notNull()
       .references(() => sessions.id, { onDelete: "cascade" }),
@@ -137,12 +127,7 @@ export const logEntries = pgTable(
       .references(() => sessions.id, { onDelete: "cascade" }),
     number: bigint("number", { mode: "number" }).notNull(),
     version: bigint("version", { mode: "number" }).notNull(),
-    tenantId: uuid("tenant_id")
-      .notNull()
-      .references(() => tenants.id, { onDelete: "cascade" }),
-    userId: uuid("user_id")
-      .notNull()
-      .references(() => users.id, { onDelete: "cascade" }),
+    ...owner(),
     turnId: uuid("turn_id").references(() => turns.id, { onDelete: "set null" }),
     kind: text("kind").notNull(),
     /** opencode's part id, by which a turn that is taken over finds its entries again. */
@@ -170,12 +155,7 @@ export const asks = pgTable(
   "asks",
   {
     id: id(),
-    tenantId: uuid("tenant_id")
-      .notNull()
-      .references(() => tenants.id, { onDelete: "cascade" }),
-    userId: uuid("user_id")
-      .notNull()
-      .references(() => users.id, { onDelete: "cascade" }),
+    ...owner(),
     sessionId: uuid("session_id")
       .notNull()
       .references(() => sessions.id, { onDelete: "cascade" }),
