@@ -8,7 +8,7 @@ import { ConfirmButton } from "../ui/confirm-button.tsx";
 import type { Outcome } from "../ui/outcome.ts";
 import { Cell, HeadCell, Row, RowActions, Table } from "../ui/table.tsx";
 import { Time } from "../ui/time.tsx";
-import { useOutcome } from "../ui/use-outcome.ts";
+import { useToldOutcome } from "../ui/use-told-outcome.ts";
 
 interface PeopleTableProps {
   people: Person[];
@@ -82,7 +82,7 @@ function DisableButton({ person, disable }: { person: Person; disable: PeopleTab
 }
 
 function EnableButton({ person, enable }: { person: Person; enable: PeopleTableProps["enable"] }) {
-  const { pending, run } = useOutcome();
+  const { pending, run } = useToldOutcome();
 
   return (
     <Button
@@ -94,7 +94,6 @@ function EnableButton({ person, enable }: { person: Person; enable: PeopleTableP
         run(
           () => enable(person.id),
           () => toast.success(`${person.name} can sign in again.`),
-          ({ message }) => toast.error(message),
         )
       }
     >

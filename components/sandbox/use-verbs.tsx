@@ -1,11 +1,10 @@
 "use client";
 
 import { type ReactNode, useState } from "react";
-import { toast } from "sonner";
 import type { LifecycleVerb, OperationOptions } from "@/server/protocol/lifecycle-verbs.ts";
 import type { SandboxView } from "@/server/protocol/sandbox-views.ts";
 import type { Outcome } from "../ui/outcome.ts";
-import { useOutcome } from "../ui/use-outcome.ts";
+import { useToldOutcome } from "../ui/use-told-outcome.ts";
 import { ConfirmVerb } from "./confirm-verb.tsx";
 
 export type RequestVerb = (input: { sandboxId: string; verb: LifecycleVerb } & OperationOptions) => Promise<Outcome>;
@@ -21,16 +20,12 @@ export function useVerbs(props: {
   const { id: sandboxId } = sandbox;
   const [asked, setAsked] = useState<LifecycleVerb | null>(null);
   const [chosen, setChosen] = useState<LifecycleVerb | null>(null);
-  const { pending, run } = useOutcome();
+  const { pending, run } = useToldOutcome();
 
   function choose(verb: LifecycleVerb) {
     if (verb === "recover" || verb === "reset") return setAsked(verb);
     setChosen(verb);
-    run(
-      () => request({ sandboxId, verb }),
-      undefined,
-      ({ message }) => toast.error(message),
-    );
+    run(() => request({ sandboxId, verb }));
   }
 
   const isConfirmed = asked === "recover" || asked === "reset";

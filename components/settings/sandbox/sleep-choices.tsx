@@ -1,12 +1,11 @@
 "use client";
 
-import { toast } from "sonner";
 import type { SandboxView } from "@/server/protocol/sandbox-views.ts";
 import { idleChoicesWith, idleWords } from "../../sandbox/sandbox-words.ts";
 import { Choice } from "../../ui/choice.tsx";
 import type { Outcome } from "../../ui/outcome.ts";
 import { useInBrowser } from "../../ui/use-in-browser.ts";
-import { useOutcome } from "../../ui/use-outcome.ts";
+import { useToldOutcome } from "../../ui/use-told-outcome.ts";
 import { awakeChoices, untilWords } from "./keep-awake.ts";
 
 export type ConfigureSandbox = (input: {
@@ -22,16 +21,12 @@ const off = "off";
 /** When it may sleep by itself. */
 export function SleepChoices(props: { sandbox: SandboxView; tenantIdleMinutes: number; configure: ConfigureSandbox }) {
   const { sandbox, tenantIdleMinutes, configure } = props;
-  const idle = useOutcome();
-  const awake = useOutcome();
+  const idle = useToldOutcome();
+  const awake = useToldOutcome();
   const ownMinutes = sandbox.idle.own ? sandbox.idle.minutes : null;
 
   function change(control: typeof idle, changes: { idleMinutes?: number | null; keepAwakeUntil?: string | null }) {
-    control.run(
-      () => configure({ sandboxId: sandbox.id, ...changes }),
-      undefined,
-      ({ message }) => toast.error(message),
-    );
+    control.run(() => configure({ sandboxId: sandbox.id, ...changes }));
   }
 
   return (
