@@ -146,6 +146,7 @@ async function lockElsewhere(tx: Transaction, home: { id: string }, sandboxId: s
   return { sandbox, from: (await listHomes(tx)).find(({ id }) => id === sandbox.homeId) };
 }
 
+/** All that were ever seen. */
 export async function listHomes(tx: Transaction): Promise<Home[]> {
   const rows = await tx.execute(sql`select * from list_homes()`);
   return rows.map((row) => {

@@ -4,8 +4,8 @@ import type { SidecarClient } from "../sandboxes/sidecar-client.ts";
 import type { OperationRow } from "./operation.ts";
 import type { OperationRequest } from "./request-operation.ts";
 
+export { listHomes } from "./homes.ts";
 export type { ArchiveRound, OwnedSandbox, SandboxArchives } from "./lifecycle-context.ts";
-
 export { type Fence, writeUnderLease } from "./write-under-lease.ts";
 
 export interface WakePhase {

@@ -49,10 +49,7 @@ export async function beginOperation<Verb extends LifecycleVerb>(
   } as const;
   const [row] = await leases.write(lease, async (tx) => {
     const ofSandbox = eq(operations.sandboxId, lease.sandboxId);
-    await tx
-      .update(operations)
-      .set({ state: "failed", cause: "The server that ran it stopped.", endedAt: sql`now()` })
-      .where(and(ofSandbox, eq(operations.state, "running")));
+    await failInterrupted(tx, lease.sandboxId);
     const asked = await tx
       .update(operations)
       .set(running)
@@ -111,6 +108,14 @@ export function resumeOperation<Verb extends LifecycleVerb>(
     fail: (cause) => change({ state: "failed", cause, endedAt }),
     cancel: (cause) => change({ state: "cancelled", cause, endedAt }),
   };
+}
+
+/** What a holder left running that does not run it any more. */
+export async function failInterrupted(tx: Transaction, sandboxId: string): Promise<void> {
+  await tx
+    .update(operations)
+    .set({ state: "failed", cause: "The server that ran it stopped.", endedAt: sql`now()` })
+    .where(and(eq(operations.sandboxId, sandboxId), eq(operations.state, "running")));
 }
 
 /** What is open of this sandbox: asked for, or running. One at most. */

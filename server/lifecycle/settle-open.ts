@@ -1,10 +1,8 @@
-import { eq } from "drizzle-orm";
-import { operations } from "../../db/schema/index.ts";
 import { decidedPhase, type LifecycleVerb } from "../protocol/lifecycle-verbs.ts";
 import type { SandboxBackend } from "../sandboxes/sandbox-backend.ts";
 import type { Lease, SandboxRecord } from "./lease.ts";
 import type { LifecycleContext } from "./lifecycle-context.ts";
-import { findOpenOperation, type OperationRow, resumeOperation } from "./operation.ts";
+import { failInterrupted, findOpenOperation, type OperationRow, resumeOperation } from "./operation.ts";
 import { resetSandbox } from "./reset-sandbox.ts";
 import { finishSleep } from "./sleep-sandbox.ts";
 
@@ -29,12 +27,7 @@ export async function settleOpen(
     await finishSleep(context, { lease, backend, address: row.address }, resumeOperation(context.leases, lease, open));
     return true;
   }
-  await context.leases.write(lease, (tx) =>
-    tx
-      .update(operations)
-      .set({ state: "failed", cause: "The server that ran it stopped.", endedAt: new Date() })
-      .where(eq(operations.id, open.id)),
-  );
+  await context.leases.write(lease, (tx) => failInterrupted(tx, lease.sandboxId));
   return false;
 }
 

@@ -4,7 +4,7 @@ import { archives, operations, sandboxes, sessions, tenants, users } from "../..
 import { recordAudit } from "../audit/index.ts";
 import { requireRole, type Viewer } from "../auth/index.ts";
 import { AppError } from "../errors.ts";
-import type { Lifecycle } from "../lifecycle/index.ts";
+import { type Lifecycle, listHomes } from "../lifecycle/index.ts";
 import { sandboxId as idSchema, sessionId as sessionIdSchema } from "../protocol/ids.ts";
 import { maxIdleMinutes, maxKeepAwakeHours } from "../protocol/limits.ts";
 import type { OperationView, SandboxView } from "../protocol/sandbox-views.ts";
@@ -145,12 +145,13 @@ function requireTimes({
 async function readSandboxes(tx: Transaction, viewer: Viewer, scope: SandboxScope): Promise<SandboxView[]> {
   const counts = await tx.execute(sql`select sandbox_id as id, sessions from count_sessions()`);
   const sessionsBySandbox = new Map(counts.map((row) => [String(row.id), Number(row.sessions)]));
-  const homes = await tx.execute(sql`select * from list_homes()`);
-  const homesById = new Map(homes.map((row) => [String(row.home_id), row]));
+  const homesById = new Map((await listHomes(tx)).map((home) => [home.id, home]));
   const lasts = await tx
     .selectDistinctOn([operations.sandboxId], { operation: operations, name: users.name })
     .from(operations)
+    .innerJoin(sandboxes, eq(sandboxes.id, operations.sandboxId))
     .leftJoin(users, eq(users.id, operations.requestedBy))
+    .where(inScope(viewer, scope))
     .orderBy(operations.sandboxId, sql`${operations.endedAt} is null desc`, sql`${operations.requestedAt} desc`);
   const lastById = new Map(lasts.map(({ operation, name }) => [operation.sandboxId, toView(operation, name)]));
   const saved = await tx
@@ -162,19 +163,15 @@ async function readSandboxes(tx: Transaction, viewer: Viewer, scope: SandboxScop
         eq(archives.kind, "history"),
         eq(archives.state, "verified"),
         eq(archives.historyEpoch, sandboxes.historyEpoch),
+        inScope(viewer, scope),
       ),
     )
     .groupBy(archives.sandboxId);
   const savedById = new Map(saved.map(({ sandboxId, at }) => [sandboxId, at ? new Date(at) : null]));
   const homeOf = (id: string | null): SandboxView["home"] => {
     if (id === null) return null;
-    const known = homesById.get(id);
-    if (!known) return { machine: null, seenAt: null, isAway: true };
-    return {
-      machine: String(known.machine),
-      seenAt: new Date(known.seen_at as string | Date),
-      isAway: known.is_away === true,
-    };
+    const { machine, seenAt, isAway } = homesById.get(id) ?? { machine: null, seenAt: null, isAway: true };
+    return { machine, seenAt, isAway };
   };
   const rows = await tx
     .select({ sandbox: sandboxes, name: users.name, email: users.email, tenantMinutes: tenants.idleMinutes })
